@@ -1,5 +1,8 @@
 # Everything starts here: `make demo` and `make test` set up what they need.
-PYTHON ?= $(firstword $(foreach version,python3.11 python3.12 python3.13 python3.14 python3,$(shell command -v $(version))))
+# The first Python of at least 3.11 that runs: a name may stand for one that is not installed.
+RUNS := -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null
+FOUND = $(shell for one in python3.11 python3.12 python3.13 python3.14 python3; do $$one $(RUNS) && echo $$one && break; done)
+PYTHON ?= $(or $(FOUND),$(error Python 3.11 or newer was not found: name one, as in PYTHON=/usr/bin/python3.12))
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -40,10 +43,12 @@ deep: $(STAMP)
 proofs: $(STAMP)
 	$(BIN)/python -m pytest -q -m coq --durations=5 tests/auditing/test_proof_kernel.py
 
-# What needs the network: real checkpoints and data, and the reference library that families are compared with.
+# What needs the network: real checkpoints and data, the reference library that families are compared with, and the
+# frameworks that are not installed elsewhere: without them their tests are skipped.
 real: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[real]'
 	$(BIN)/python -m pytest -q -m real --timeout 1800
+	$(BIN)/python -m pytest -q tests/certification/test_frameworks.py
 	$(BIN)/python tools/generate_checkpoints.py
 	$(MAKE) harnesses
 
@@ -79,7 +84,6 @@ verify-runs: $(STAMP)
 docs: $(STAMP) build/audit.json
 	$(BIN)/python tools/generate_reproduction.py
 	$(BIN)/python tools/generate_docs.py
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	PYTHONPATH=tools $(BIN)/python -m website
 	PYTHONPATH=tools $(BIN)/python -m website.check
 	@echo "Open site/index.html in a browser."

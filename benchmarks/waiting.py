@@ -7,6 +7,7 @@ them, what the sweep engine adds to a run, the demo, and how soon a command answ
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -190,11 +191,12 @@ def _interval(found: Any) -> Any:
 
 
 def _seconds(*words: str) -> tuple[float, str]:
-    """Processor seconds of Python with these words, and what it prints."""
+    """Processor seconds of Python with these words, and what it prints; compiled files are kept, as pip keeps them."""
     said: list[str] = []
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def work() -> None:
-        done = subprocess.run([sys.executable, *words], check=True, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([sys.executable, *words], check=True, stdout=subprocess.PIPE, text=True, env=kept)
         said.append(done.stdout)
 
     return _used_by(work), said[0]

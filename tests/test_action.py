@@ -26,7 +26,9 @@ def run(folder, command, **given):
         **{name: str(path) for name, path in places.items()},
         "PYTHONPATH": python_path(),
     }
-    done = subprocess.run(["bash", "-e", "-c", SCRIPT], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", SCRIPT], cwd=folder, env=environment, capture_output=True, text=True
+    )
     output = (folder / "output").read_text() if (folder / "output").exists() else ""
     return done, output
 
@@ -35,6 +37,7 @@ def run(folder, command, **given):
     ("exits", "given", "code", "verdict"),
     [
         (0, {}, 0, "pass"),
+        (0, {"OPTIONS": " \n"}, 0, "pass"),
         (1, {}, 1, "fail"),
         (3, {}, 0, "undecided"),
         (3, {"UNDECIDED": "fail"}, 3, "undecided"),
@@ -59,8 +62,22 @@ def test_words_are_handed_on_one_by_one(tmp_path):
 
 @pytest.mark.parametrize("given", [{"UNDECIDED": "perhaps"}, {}])
 def test_wrong_use_ends_the_job_without_a_verdict(tmp_path, given):
-    done, output = run(tmp_path, "exit 2", **given)
+    done, output = run(tmp_path, "echo 'error: why' >&2; exit 2", **given)
     assert (done.returncode, output) == (2, "")
+    assert given or "error: why" in (tmp_path / "summary").read_text()
+
+
+@pytest.mark.parametrize("given", [{"OPTIONS": "--group 'my doc"}, {"OPTIONS": "--help"}, {"FILE": ""}])
+def test_nothing_passes_because_nothing_was_asked(tmp_path, given):
+    done, output = run(tmp_path, "exit 0", **given)
+    assert (done.returncode, output) == (2, "")
+    assert "::error::" in done.stdout
+
+
+def test_a_file_is_no_option(tmp_path):
+    done, output = run(tmp_path, f'exec "{sys.executable}" -m certiformer "$@"', FILE="--help")
+    assert (done.returncode, output) == (2, "")
+    assert "got '--help', expected an existing file" in done.stdout
 
 
 def test_what_is_handed_over_is_no_program():

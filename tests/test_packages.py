@@ -29,13 +29,16 @@ def test_ten_packages_without_a_verb_s_name():
 def test_importing_every_module_hides_no_verb():
     """A package of a function's name would take its place in the namespace as soon as it is imported."""
     program = f"""
-import importlib, pkgutil, certiformer
+import importlib, pkgutil, sys, certiformer
 verbs = {sorted(name for name in certiformer.__all__ if name != "__version__")}
 before = [getattr(certiformer, name) for name in verbs]
 for info in pkgutil.walk_packages(certiformer.__path__, "certiformer."):
     if not info.name.endswith("__main__"):
         importlib.import_module(info.name)
 assert [getattr(certiformer, name) for name in verbs] == before
+hidden = [name for name, module in sys.modules.items() if name.startswith("certiformer.")
+          and getattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2]) is not module]
+assert not hidden, hidden
 for _ in range(2):
     assert certiformer.bound("dudley", C=1, D=1, n=10).sound
     assert certiformer.explain("trauger.lem3.1").id == "trauger.lem3.1"

@@ -10,7 +10,7 @@ import json
 import math
 from pathlib import Path
 
-from certiformer.auditing import report, runner
+from certiformer.auditing import audit_report, runner
 from certiformer.auditing.attack import LEAST_POINTS, VERSIONS, Verdict
 from certiformer.report.figure import save
 
@@ -32,7 +32,7 @@ def cell(verdict: Verdict | None) -> list[str]:
 
 def table(audit: runner.Audit) -> str:
     lines = ["| claim | printed | ratio | sound | ratio | points |", "|---|---|---|---|---|---|"]
-    for id, verdicts in report.pairs(audit):
+    for id, verdicts in audit_report.pairs(audit):
         cells = [entry for version in VERSIONS for entry in cell(verdicts.get(version))]
         points = sum(verdict.attacks for verdict in verdicts.values())
         lines.append(f"| `{id}` | {' | '.join(cells)} | {points or ''} |")
@@ -85,7 +85,7 @@ This page is the output of `python tools/generate_audit.py --seed {audit.seed} -
 Printed values whose constants are hidden in O() are multiplied by more than their proofs would need before they are
 called refuted; "found by" says by how much. For lower bounds the ratio is bound/attained.
 
-{report.summary(audit)}.
+{audit_report.summary(audit)}.
 
 ![attained against bound](audit.svg)
 
@@ -108,11 +108,11 @@ def main() -> None:
     options = parser.parse_args()
     audit = runner.run(seed=options.seed, budget=options.budget)
     (ROOT / "docs" / "audit.md").write_text(page(audit))
-    save(report.audit_figure(audit), ROOT / "docs" / "audit.svg")
+    save(audit_report.audit_figure(audit), ROOT / "docs" / "audit.svg")
     document = ROOT / "build" / "audit.json"
     document.parent.mkdir(exist_ok=True)
     document.write_text(json.dumps(audit.as_json(), allow_nan=False))
-    print(f"{report.summary(audit)}; {audit.seconds:.0f} s")
+    print(f"{audit_report.summary(audit)}; {audit.seconds:.0f} s")
 
 
 if __name__ == "__main__":

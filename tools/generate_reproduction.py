@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.report import reproduction as shown
-from certiformer.reproduction.registry import PAPERS, studies
 from certiformer.reproduction.reproduce import TIMES, redraw
+from certiformer.reproduction.study_registry import PAPERS, studies
 from certiformer.reproduction.sweep import read
 from certiformer.reproduction.sweep.time_estimate import processor_times, shape_name
 from certiformer.theory.core import papers

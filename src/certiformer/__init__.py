@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from certiformer.checkpoints import inspect
     from certiformer.checkpoints.composing import compose
     from certiformer.evaluation.planning import plan
-    from certiformer.lab.paper_results.along import BoundsAlong
+    from certiformer.lab.paper_results.bounds_along import BoundsAlong
     from certiformer.reproduction.reproduce import reproduce
     from certiformer.theory.core import Evaluation, Result
     from certiformer.theory.core.arrays import Evaluations
     from certiformer.theory.core.registry import register
 
 _ELSEWHERE = {
-    "BoundsAlong": "certiformer.lab.paper_results.along",
+    "BoundsAlong": "certiformer.lab.paper_results.bounds_along",
     "Declaration": "certiformer.certification.declaration",
     "Sample": "certiformer.certification.sample",
     "Subject": "certiformer.certification.counting",

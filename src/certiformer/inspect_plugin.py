@@ -14,7 +14,9 @@ from typing import Any
 
 from certiformer.evaluation import mean_limits, rate_limits
 from certiformer.evaluation.gates import AnytimeGate
+from certiformer.report.numbers import percent
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import confidence_text
 from certiformer.theory.core.rounding import down, up
 
 MANAGER = "certiformer"
@@ -92,10 +94,10 @@ class EarlyGate:
 
     @property
     def _said(self) -> str:
-        at = f"{100 * self.gate.threshold:g} %"
+        at = percent(self.gate.threshold)
         says = {"pass": f"the error rate is at most {at}", "fail": f"the error rate is above {at}"}
         told = says.get(self.gate.decided, f"an error rate of at most {at} is neither shown nor refuted")
-        return f"{self.gate.decided.upper()}: {told} (confidence {100 * (1 - self.gate.delta):g} %)"
+        return f"{self.gate.decided.upper()}: {told} (confidence {confidence_text(self.gate.delta)})"
 
     async def complete_task(self) -> dict[str, Any]:
         """What the log keeps."""

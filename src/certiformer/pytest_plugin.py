@@ -1,7 +1,8 @@
 """`@pytest.mark.certified(error=0.05)`: the cases of a parametrised test are the items of one gate (docs/gates.md).
 
-A case that fails is counted, and reported as xfailed; the cases together pass, fail or stay undecided. The mathematics
-is imported when there is something to decide.
+A case that fails is counted, and reported as xfailed, also where it was expected to fail; the cases together pass, fail
+or stay undecided. What was skipped, or never came to its call, is said. The mathematics is imported when there is
+something to decide.
 """
 
 from __future__ import annotations
@@ -60,15 +61,17 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """A case that failed is an item that went wrong: the gate counts it, the session goes on."""
     report = (yield).get_result()
     marker = item.get_closest_marker("certified")
-    if marker is None or report.when != "call" or hasattr(report, "wasxfail") or report.outcome == "skipped":
+    if marker is None or report.when == "teardown" or (report.when == "setup" and report.passed):
         return
     error, delta = _level(marker, item.nodeid)
-    wrong = report.outcome == "failed"
+    # An expected failure is a wrong answer, and an unexpected success a right one, whatever the session makes of them.
+    left_out = report.when == "setup" or (report.skipped and not hasattr(report, "wasxfail"))
+    wrong = None if left_out else call.excinfo is not None
     # Plain values: they travel from the workers of xdist to the one that decides.
     case = getattr(item, "callspec", None)
     test = item.nodeid if case is None else item.nodeid.removesuffix(f"[{case.id}]")
     report.certified = {"test": test, "error": error, "delta": delta, "wrong": wrong}
-    if wrong:
+    if wrong and report.failed:
         report.outcome, report.wasxfail = "skipped", "counted as an error by the gate"
 
 
@@ -78,21 +81,26 @@ class _Gates:
     def __init__(self, config: pytest.Config) -> None:
         self.strict = config.getoption("--certified-undecided") == "fail"
         self.worker = hasattr(config, "workerinput")
-        self.cases: dict[tuple[str, float, float], dict[str, bool]] = {}
+        self.cases: dict[tuple[str, float, float], dict[str, bool | None]] = {}
+        self.crashed = False
         self.lines: list[tuple[str, str]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.crashed = self.crashed or report.when not in ("setup", "call", "teardown")  # a worker of xdist is gone
         told = getattr(report, "certified", None)
         if told is not None:
             cases = self.cases.setdefault((told["test"], told["error"], told["delta"]), {})
-            cases.setdefault(report.nodeid, told["wrong"])  # a case that is run again is not a new item
+            # A case with several reports (subtests, a fixture that is tried again) is one item: wrong if any of it was.
+            said = [one for one in (cases.get(report.nodeid), told["wrong"]) if one is not None]
+            cases[report.nodeid] = any(said) if said else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.worker or not self.cases:
             return
-        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            self.lines.append(("undecided", "no verdict: the session was interrupted, and not every case was run"))
+        whole = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not self.crashed
+        if not whole or session.shouldfail or session.shouldstop:
+            self.lines.append(("undecided", "no verdict: the session was stopped, and not every case was run"))
             return
         for (test, error, delta), cases in self.cases.items():
             self.lines.append(_verdict(test, error, delta, list(cases.values())))
@@ -111,20 +119,26 @@ class _Gates:
                     terminalreporter.stats.setdefault(verdict, []).append(counted)
 
 
-def _verdict(test: str, error: float, delta: float, wrong: list[bool]) -> tuple[str, str]:
+def _verdict(test: str, error: float, delta: float, cases: list[bool | None]) -> tuple[str, str]:
     from certiformer.evaluation.gates import gate_rate, items_to_decide
+    from certiformer.report.numbers import percent
+    from certiformer.theory.core.report import confidence_text
 
-    errors, n = sum(wrong), len(wrong)
+    wrong = [one for one in cases if one is not None]
+    errors, n, left_out = sum(wrong), len(wrong), len(cases) - len(wrong)
+    if not n:
+        return "undecided", f"UNDECIDED {test}: no case was run"
     found = gate_rate(errors, n, error, delta)
     says = {
-        "pass": f"the error rate on new cases is at most {100 * error:g} %",
-        "fail": f"the error rate on new cases is above {100 * error:g} %",
-        "undecided": f"an error rate of at most {100 * error:g} % is neither shown nor refuted",
+        "pass": f"the error rate on new cases is at most {percent(error)}",
+        "fail": f"the error rate on new cases is above {percent(error)}",
+        "undecided": f"an error rate of at most {percent(error)} is neither shown nor refuted",
     }[found.verdict]
     more = ""
     if found.verdict == "undecided":
         needed = items_to_decide(errors / n, error, delta)
         more = "" if needed is None else f"; about {needed:,} new cases would decide, these not counted again"
     seen = f"{found.verdict.upper()} {test}: {errors} of {n} cases wrong, {says}"
-    holds = "It holds if the cases are independent draws, chosen before the model was run on them."
-    return found.verdict, f"{seen} (confidence {100 * (1 - delta):g} %){more}. {holds}"
+    holds = "It holds if the cases are independent draws, chosen before the model was run on them"
+    holds += f"; {left_out:,} more had no outcome, which must not depend on what the model said." if left_out else "."
+    return found.verdict, f"{seen} (confidence {confidence_text(delta)}){more}. {holds}"

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import certiformer
-from certiformer.auditing import report, runner
+from certiformer.auditing import audit_report, runner
 from certiformer.cli import application
 from certiformer.theory.core import InputError, results
 
@@ -55,11 +55,11 @@ def test_figure(tmp_path):
 
 def test_figure_of_every_kind_of_verdict():
     audit = runner.run([*IDS, "deora.eq14", "strata"], budget=0.1)
-    figure = report.audit_figure(audit)
+    figure = audit_report.audit_figure(audit)
     labels = [text.get_text() for axis in figure.axes for text in axis.texts]
     assert any(label.startswith("false") for label in labels)
     assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == [
-        id for id, _ in report.pairs(audit) if id != "strata"
+        id for id, _ in audit_report.pairs(audit) if id != "strata"
     ]
 
 
@@ -68,12 +68,12 @@ def test_table_has_a_row_per_result(capsys):
 
     audit = runner.run([*IDS, "strata"], budget=0.1)
     console = Console(width=120)
-    console.print(report.audit_table(audit))
+    console.print(audit_report.audit_table(audit))
     text = capsys.readouterr().out
     assert all(id in text for id in [*IDS, "strata"])
     assert "not attackable" in text
-    assert report.summary(audit) in text
-    assert "printed: 1 refuted, 1 survived" in report.summary(audit)
+    assert audit_report.summary(audit) in text
+    assert "printed: 1 refuted, 1 survived" in audit_report.summary(audit)
 
 
 @pytest.mark.parametrize(

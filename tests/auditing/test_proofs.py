@@ -97,6 +97,35 @@ def test_a_gate_is_stated_at_the_threshold_that_was_typed(tmp_path: Path) -> Non
     assert f": gate 400 5 {slices} 1 20 1 20." in proof.read_text()
 
 
+@pytest.mark.parametrize("slices", [None, "label"])
+def test_a_gate_whose_words_its_numbers_do_not_say_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slices: str | None
+) -> None:
+    """The kernel reads threshold, counts and delta: headline, claim, confidence and verdict must follow from them."""
+    monkeypatch.setattr(kernel, "found_coqc", lambda: None)
+    path = tmp_path / "numbers.json"
+    true = json.loads(
+        json.dumps(certiformer.gate(table(tmp_path / "p.csv"), error=0.05, declaration={"slices": slices}).document)
+    )
+
+    def told(change: Any, code: int) -> str:
+        document = json.loads(json.dumps(true))
+        change(document, document["statements"][0])
+        path.write_text(json.dumps(document))
+        return run("verify", path, "--proof", code=code)
+
+    assert "apt-get" in told(lambda document, row: None, 3)
+    for change in (
+        lambda document, row: document.update(headline=document["headline"].replace("at most 5 %", "at most 1 %")),
+        lambda document, row: document.update(headline=document["headline"].replace("95 %", "99 %")),
+        lambda document, row: document.update(verdict="undecided"),
+        lambda document, row: row.update(claim=row["claim"].replace("at most 5 %", "at most 1 %")),
+        lambda document, row: row.update(title="Gate at 1 %"),
+        lambda document, row: row.update(confidence=0.9999),
+    ):
+        assert "does not follow" in told(change, 1)
+
+
 def test_a_gate_that_does_not_pass_is_not_stated(tmp_path: Path) -> None:
     predictions, proof = table(tmp_path / "p.csv", 100, every=4), tmp_path / "gate.v"
     assert "only a PASS" in run("gate", predictions, "--error", "0.05", "--proof", proof, code=1)

@@ -15,7 +15,7 @@ import pytest
 from certiformer.auditing import runner, workers
 from certiformer.auditing.attack import LEAST_POINTS, Attack, Bounds, Candidate, Claim, Instance, ratio
 from certiformer.auditing.attacks import attacks_of, procedures, reason, topics
-from certiformer.auditing.plan import CORES, attacks_on, plan
+from certiformer.auditing.budget import CORES, attacks_on, plan
 from certiformer.auditing.search import Search, family
 from certiformer.certificates import certificates
 from certiformer.theory.core import InputError, find, results

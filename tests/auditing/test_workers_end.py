@@ -14,7 +14,8 @@ import pytest
 from subprocesses import python_path
 
 PROGRAM = """
-import os, sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background inherits that it is ignored
 from certiformer.auditing.workers import spread
 from auditing.test_workers_end import long_work
 from certiformer.cli import main
@@ -41,19 +42,19 @@ def alive(pid):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_their_parent(tmp_path, ending):
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(tmp_path)], env={**os.environ, "PYTHONPATH": python_path()},
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    last = time.monotonic() + 60
+    last = time.monotonic() + 120
     while len(list(tmp_path.iterdir())) < 2:
         assert time.monotonic() < last
         time.sleep(0.02)
     process.send_signal(ending)
-    _, said = process.communicate(timeout=30)  # the workers' end of the pipe is closed, too
-    assert process.returncode == (143 if ending == signal.SIGTERM else -9)
+    _, said = process.communicate(timeout=60)  # the workers' end of the pipe is closed, too
+    assert process.returncode == (-9 if ending == signal.SIGKILL else 128 + ending)
     assert "Traceback" not in said
     while any(alive(int(path.name)) for path in tmp_path.iterdir()):
         assert time.monotonic() < last

@@ -9,9 +9,9 @@ import pytest
 
 from certiformer.lab import models, tasks
 from certiformer.lab.paper_results import BINDINGS
-from certiformer.lab.paper_results.along import BoundsAlong, facts
-from certiformer.lab.paper_results.profile import measured
-from certiformer.lab.paper_results.rows import paper_rows
+from certiformer.lab.paper_results.bounds_along import BoundsAlong, facts
+from certiformer.lab.paper_results.model_profile import measured
+from certiformer.lab.paper_results.result_rows import paper_rows
 from certiformer.lab.training.fitting import fit
 from certiformer.lab.training.presets import Recipe
 from certiformer.theory.core import find

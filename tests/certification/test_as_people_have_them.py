@@ -5,8 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
@@ -55,6 +60,54 @@ def errors(report):
 def test_columns_of_a_frame_have_different_names(names):
     with pytest.raises(InputError, match="different names"):
         of(Frame(names, [Y, Y, 1 - Y]), prediction=str(names[1]))
+
+
+class Indexed(Frame):
+    """With an index that has a name."""
+
+    index = SimpleNamespace(names=["id"])
+
+    def reset_index(self, allow_duplicates):
+        assert allow_duplicates
+        return Frame(["id", *self.columns], [np.arange(N) // 2, *self.cells])
+
+
+def test_an_index_with_a_name_is_a_column():
+    """As in the file that is written of it: its ids repeat."""
+    with pytest.raises(InputError, match=f"{N // 2} of {N} rows repeat"):
+        of(Indexed(["label", "prediction"], [Y, Y]))
+    lazy = SimpleNamespace(collect=lambda: Frame(["label", "prediction"], [Y, 1 - Y]))
+    assert errors(of(lazy)) == N
+
+
+class Series(np.ndarray):
+    """Values with names of their rows."""
+
+    @property
+    def iloc(self):
+        return self
+
+    @classmethod
+    def of(cls, values, index):
+        found = np.asarray(values).view(cls)
+        found.index = index
+        return found
+
+
+def test_the_same_rows_in_another_order_are_asked_about():
+    there, back, elsewhere = range(N), range(N)[::-1], range(9, N + 9)
+    rule = lambda x: (np.asarray(x)[:, 0] > 0).astype(int)  # noqa: E731
+    for index, asked in ((there, False), (elsewhere, False), (back, True)):
+        for call in (
+            lambda index=index: of((Series.of(Y, there), Series.of(Y, index))),
+            lambda index=index: of({"label": Series.of(Y, there), "prediction": Series.of(Y, index)}),
+            lambda index=index: certiformer.certify(rule, heldout=(Series.of(X, there), Series.of(Y, index))),
+        ):
+            if asked:
+                with pytest.raises(InputError, match="the same index in another order"):
+                    call()
+            else:
+                assert errors(call()) == 0
 
 
 def test_a_masked_entry_is_no_value():
@@ -225,6 +278,191 @@ def test_a_function_that_looks_at_other_rows_is_refused():
         certiformer.certify(lambda x: (x[:, 0] > x[:, 0].mean()).astype(int), heldout=(ascending, Y))
 
 
+def moved(x):
+    """The answers of all rows but three are turned round, as soon as there are many."""
+    found = (x[:, 0] > 0).astype(int)
+    kept = {0, len(x) // 2, len(x) - 1}
+    return np.array([one if k in kept or len(x) < 10 else 1 - one for k, one in enumerate(found)])
+
+
+def test_rows_drawn_at_random_are_asked_again():
+    """Three fixed rows once stood for all; what was asked again stands in the conditions, or that nothing was."""
+    with pytest.raises(InputError, match="than to this example alone"):
+        certiformer.certify(moved, heldout=(X, Y))
+    with pytest.raises(InputError, match="a function of one example"):
+        certiformer.certify(SimpleNamespace(predict=moved), heldout=(X, Y))
+    said = certiformer.certify(lambda x: (x[:, 0] > 0).astype(int), heldout=(X, Y)).document
+    assert any("32 rows asked again apart, 8 of them alone" in text for text in said["conditions"])
+    unnamed = SimpleNamespace(predict=lambda x: 5 * x[:, 0], classes_=[])
+    assert errors(certiformer.certify(unnamed, heldout=(X, Y), declaration={"outputs": "logits"})) == 0
+    declared = certiformer.certify(certiformer.Subject(moved, batched=True), heldout=(X, Y)).document
+    assert any("depends on the others of its batch" in text for text in declared["not_checked"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x: (2 * int(x[0] > 0) - 1, 93.0),
+        lambda x: [2 * int(x[0] > 0) - 1, 93.0],
+        lambda x: ("spam" if float(x[0]) > 0 else "ham", 0.93),
+        lambda x: (np.abs(x[:, 0]), (x[:, 0] > 0).astype(int)),
+        lambda x: (np.abs(x[:, 0]).tolist(), (x[:, 0] > 0).tolist()),
+        lambda x: {"logits": np.stack([-x[:, 0], x[:, 0] - 1], axis=1), "label": (x[:, 0] > 0).astype(int)},
+    ],
+)
+def test_an_answer_beside_a_confidence_is_asked_about(model):
+    with pytest.raises(InputError, match=r"return the label alone|Return the labels alone|Return what decides"):
+        certiformer.certify(model, heldout=(X, 2 * Y - 1))
+
+
+SEVERAL = np.stack([Y, X[:, 1] > 0], axis=1).astype(int)
+NUMBERS = X[:, 0] + 0.1 * X[:, 1]
+
+
+@pytest.mark.parametrize(
+    ("model", "labels", "declared"),
+    [
+        (Ridge().fit(X, NUMBERS), NUMBERS, {"clip": 2.0}),
+        (KNeighborsClassifier(3).fit(X, SEVERAL), SEVERAL, {}),
+        (lambda x: 2.0 * np.eye(3)[(x[:, :2] > 0).astype(int)], (X[:, :2] > 0).astype(int), {}),
+    ],
+    ids=["numbers", "several labels", "tokens"],
+)
+def test_what_was_trained_on_is_found_whatever_is_answered(model, labels, declared):
+    """Beside losses the training examples were dropped unread, and certified on."""
+    with pytest.raises(InputError, match=f"{N} of {N} that were also used for training"):
+        certiformer.certify(model, heldout=(X, labels), train=(X, labels), declaration=declared)
+    said = certiformer.certify(model, heldout=(X[:30], labels[:30]), train=(X[30:], labels[30:]), declaration=declared)
+    assert said.document["provenance"]["heldout_inputs_seen_in_training"] == 0
+
+
+def test_a_step_of_the_callers_in_a_pipeline_is_asked_again():
+    """Rows of scikit-learn do not meet; those of a function inside its pipelines may."""
+    for step, known in [(lambda x: x - x.mean(0), False), (lambda x: np.hstack([x, x**2]), True)]:
+        model = make_pipeline(FunctionTransformer(step), LogisticRegression()).fit(X, Y)
+        if not known:
+            with pytest.raises(InputError, match="than in another batch"):
+                certiformer.certify(model, heldout=(X + 1, Y))
+            continue
+        said = certiformer.certify(model, heldout=(X, Y)).document["conditions"]
+        assert any("32 rows asked again apart" in text for text in said)
+    plain = make_pipeline(FunctionTransformer(), LogisticRegression()).fit(X, Y)
+    assert not any("asked again" in text for text in certiformer.certify(plain, heldout=(X, Y)).document["conditions"])
+
+
+def test_sparse_matrices_of_every_kind_are_the_same_rows():
+    cells = np.where(np.abs(X) > 0.3, X, 0.0)
+    cells[:, 0] = X[:, 0]
+    model = LogisticRegression().fit(cells, Y)
+    kinds = [sparse.csr_matrix, sparse.csc_matrix, sparse.dok_matrix, sparse.csr_array, sparse.coo_array]
+    found = {errors(certiformer.certify(model, heldout=(kind(cells), Y))) for kind in kinds}
+    assert found == {int(np.sum(model.predict(cells) != Y))}
+    twice = np.concatenate([cells, cells[:5]])
+    with pytest.raises(InputError, match="5 of 65 inputs repeat"):
+        certiformer.certify(model, heldout=(sparse.csr_array(twice), np.concatenate([Y, Y[:5]])))
+    with pytest.raises(InputError, match="inputs of one kind"):
+        certiformer.certify(model, heldout=(sparse.csr_matrix(cells), Y), train=(cells, Y))
+    several = KNeighborsClassifier(3).fit(X, SEVERAL)
+    one, other = (certiformer.certify(several, heldout=(X, kind)) for kind in (SEVERAL, sparse.csr_matrix(SEVERAL)))
+    assert one["mean_loss"].value == other["mean_loss"].value
+
+
+def test_arrays_by_name_are_rows_that_can_be_compared():
+    given = {"a": X[:, 0], "b": X[:, 1:], "attention_mask": np.ones(N)}
+    for model in (lambda batch: (batch["a"] > 0).astype(int), lambda row: int(row["a"] > 0)):
+        assert errors(certiformer.certify(model, heldout=(given, Y))) == 0
+        with pytest.raises(InputError, match="also used for training"):
+            certiformer.certify(model, heldout=(given, Y), train=(given, Y))
+    tokens = np.arange(4 * N).reshape(N, 4) % 61
+    mask = np.arange(4) < 3
+    padded = {"input_ids": np.where(mask, tokens, 0), "attention_mask": np.tile(mask, (N, 1))}
+    shorter = {"input_ids": tokens[:, :3], "attention_mask": np.ones((N, 3))}
+    with pytest.raises(InputError, match="also used for training"):
+        certiformer.certify(lambda x: x["input_ids"][:, 0] % 2, heldout=(padded, Y), train=(shorter, Y))
+    with pytest.raises(InputError, match="one array of inputs"):
+        certiformer.certify(LogisticRegression(), train=(given, Y), by=[])
+
+
+class Loader:
+    """Batches, as a loader gives them."""
+
+    batch_size = 20
+
+    def __init__(self, batches):
+        self.batches = list(batches)
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+def test_a_loader_is_read_by_any_model():
+    parts = [slice(start, start + 20) for start in range(0, N, 20)]
+    model = LogisticRegression().fit(X, Y)
+    whole = errors(certiformer.certify(model, heldout=(X, Y)))
+    plain = Loader((X[part], Y[part]) for part in parts)
+    named = Loader({"a": X[part], "labels": Y[part]} for part in parts)
+    assert errors(certiformer.certify(model, heldout=plain)) == whole
+    assert errors(certiformer.certify(lambda batch: model.predict(batch["a"]), heldout=named)) == whole
+    with pytest.raises(InputError, match="one shape of example"):
+        certiformer.certify(model, heldout=Loader([plain.batches[0], (X[20:, :2], Y[20:])]))
+
+
+def test_a_regressor_has_a_clip_or_a_range():
+    model = Ridge().fit(X, NUMBERS + 1)
+    off = np.abs(model.predict(X) - NUMBERS)
+    report = certiformer.certify(model, heldout=(X, NUMBERS), declaration={"range": (0, 5)})
+    assert "The mean absolute error" in report.headline
+    assert report["mean_loss"].evidence.observed == pytest.approx(off.mean())
+    with pytest.raises(InputError, match=r"losses in \[0, 0.5\]"):
+        certiformer.certify(model, heldout=(X, NUMBERS), declaration={"range": (0, 0.5)})
+
+
+def test_numbers_of_mixtures_are_no_classes():
+    with pytest.raises(InputError, match="clusters have numbers"):
+        certiformer.certify(GaussianMixture(2, random_state=0).fit(X), heldout=(X, Y))
+
+
+def test_what_is_said_of_outputs_may_not_contradict_the_model():
+    table = lambda x: {"probabilities": np.eye(2)[(x[:, 0] > 0).astype(int)]}  # noqa: E731
+    assert errors(certiformer.certify(table, heldout=(X, Y))) == 0
+    with pytest.raises(InputError, match="that is what a function of a batch gives"):
+        certiformer.certify(table, heldout=(X, Y), declaration={"outputs": "logits"})
+
+
+def test_scores_of_a_classifier_are_no_labels():
+    """A bare CatBoost has classes_, and predicts raw scores."""
+    model = SimpleNamespace(classes_=[0, 1], predict=lambda x: 3 * x[:, 0])
+    with pytest.raises(InputError, match='Say outputs="probabilities"'):
+        certiformer.certify(model, heldout=(X, Y))
+    assert errors(certiformer.certify(model, heldout=(X, Y), declaration={"outputs": "logits"})) == 0
+
+
+def test_what_has_no_one_table_is_one_line():
+    several = KNeighborsClassifier(3).fit(X, SEVERAL)
+    with pytest.raises(InputError, match='Say outputs="labels"'):
+        certiformer.certify(several, heldout=(X, SEVERAL), declaration={"outputs": "probabilities"})
+    with pytest.raises(InputError, match=r"arrays of shapes \(60, 2\), \(60, 3\)"):
+        certiformer.certify(SimpleNamespace(predict=lambda x: [x[:, :2], x]), heldout=(X, Y))
+    pool = SimpleNamespace(num_row=lambda: N, get_label=lambda: Y)
+    with pytest.raises(InputError, match="Give what it was made of"):
+        certiformer.certify(LogisticRegression().fit(X, Y), heldout=pool)
+
+
+def test_answers_about_the_next_token_are_not_compared_with_this_one():
+    labels = RANDOM.integers(5, size=(N, 8))
+    answers = SimpleNamespace(predictions=np.eye(5)[np.roll(labels, -1, axis=1)], label_ids=labels)
+    with pytest.raises(InputError, match="answers with the next token"):
+        of(answers)
+    moved = SimpleNamespace(predictions=answers.predictions[:, :-1], label_ids=labels[:, 1:])
+    assert of(moved)["mean_loss"].evidence.observed == 0
+
+
+@pytest.mark.parametrize("fit", [lambda x, y: LogisticRegression().fit(x, y), 3.0, SimpleNamespace(predict=len)])
+def test_what_cannot_be_fitted_is_one_line(fit):
+    with pytest.raises(InputError, match=r"fit\(inputs, labels, seed\)"):
+        certiformer.certify(fit=fit, data=(X, Y))
+
+
 # --- two files --------------------------------------------------------------------------------------------------------
 
 
@@ -262,11 +500,14 @@ def test_two_files_are_about_the_same_items(tmp_path):
         ({"predictions": (Y, Y), "train": (X, Y)}, "train"),
         ({"model": LogisticRegression().fit(X, Y), "heldout": (X, Y), "data": (X, Y)}, "data"),
         ({"by": [], "train": (X, Y), "heldout": (X, Y)}, "heldout"),
+        ({"fit": "recipe.toml", "model": LogisticRegression()}, "model"),
     ],
 )
 def test_what_would_be_ignored_is_refused(given, name):
     with pytest.raises(InputError, match=f"{name}: got 'given beside"):
         certiformer.certify(**given)
+    with pytest.raises(InputError, match="a recipe alone"):
+        certiformer.certify(fit="recipe.toml", declaration={"seed": 3})
 
 
 def test_what_an_estimator_cannot_do_is_one_line():
@@ -276,5 +517,142 @@ def test_what_an_estimator_cannot_do_is_one_line():
             certiformer.certify(model, heldout=(inputs, Y))
     with pytest.raises(InputError, match="what SVC has: predict, decision_function"):
         certiformer.certify(SVC().fit(X, Y), heldout=(X, Y), declaration={"outputs": "probabilities"})
+    for pair in ((X, None), (None, Y), (X, Y, Y), X, {"x": X, "y": Y}):
+        with pytest.raises(InputError, match=r"a pair \(inputs, labels\)"):
+            certiformer.certify(model, heldout=pair)
     with pytest.raises(InputError, match="an object, not its class"):
         certiformer.certify(fit=LogisticRegression, data=(X, Y))
+
+
+def rows_in(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_names_of_columns_may_have_blanks(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("True Label,Predicted-Label\n" + "a,a\nb,b\n" * 30, encoding="utf-8")
+    assert of(path)["holdout"].evidence.errors == 0
+    path.write_text("True Label,Label,Predicted\n" + "a,a,a\nb,b,b\n" * 30, encoding="utf-8")
+    with pytest.raises(InputError, match=r"--label Label or --label 'True Label'$"):
+        of(path)
+
+
+@pytest.mark.parametrize(("good", "bad"), [("PASS", "FAIL"), ("passed", "failed")])
+def test_tests_that_pass_are_right(tmp_path, good, bad):
+    path = tmp_path / "tests.csv"
+    path.write_text("test,status\n" + "".join(f"t{n},{bad if n == 7 else good}\n" for n in range(60)), encoding="utf-8")
+    assert of(path, metric="status")["holdout"].evidence.errors == 1
+    path.write_text("test,status\n" + "".join(f"t{n},{'SKIP' if n == 7 else good}\n" for n in range(60)))
+    with pytest.raises(InputError, match=r"SKIP.*pass or fail"):
+        of(path, metric="status")
+
+
+@pytest.mark.parametrize(
+    ("row", "declared", "said"),
+    [
+        (
+            {"diagnosis": "a", "prediction": "a"},
+            {},
+            "prediction is read as the predictions. Name the true labels: --label COL",
+        ),
+        (
+            {"target": "a", "guess": "a"},
+            {},
+            "target is read as the labels .*Name the predicted ones: --prediction COLUMN",
+        ),
+        ({"true_label": "a", "label": "a", "score": 0.9}, {}, "--label true_label --prediction label"),
+        ({"truth": "a", "class": "a", "score": 0.9}, {"label": "truth"}, "--label truth --prediction COLUMN"),
+        ({"label": "a", "prediction": {"label": "a"}}, {}, "prediction holds fields: say prediction.label"),
+        ({"text": "a", "judge": {"score": 1}}, {}, "judge holds fields: say judge.score"),
+        ({"text": "a", "judge": {"score": 1}}, {"metric": "judge"}, "judge holds fields: say judge.score"),
+        ({"labels": ["a", "b"], "predictions": ["a"]}, {}, "a column `correct` of true and false"),
+        ({"label": 3.25, "prediction": 3.5}, {}, "--metric abs_error --lower-is-better --clip C"),
+        ({"rating": 4}, {"metric": "rating"}, "--metric rating --higher-is-better or .*--range LOW HIGH"),
+        ({"rating": 4}, {"metric": "rating", "better": "higher"}, "--higher-is-better --range LOW HIGH"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path, row, declared, said):
+    with pytest.raises(InputError, match=said):
+        of(rows_in(tmp_path / "rows.jsonl", *[row] * 60), **declared)
+
+
+def test_outputs_with_several_numbers_have_names_of_their_own(tmp_path):
+    np.savez(tmp_path / "outputs.npz", labels=np.zeros(60, int), predictions=RANDOM.normal(size=(60, 2)))
+    with pytest.raises(InputError, match="heldout_labels, with heldout_logits"):
+        of(tmp_path / "outputs.npz")
+
+
+def test_a_word_for_no_answer_among_numbers(tmp_path):
+    rows = [{"label": n % 2, "prediction": None if n == 3 else n % 2} for n in range(60)]
+    with pytest.raises(InputError, match="--abstain WORD"):
+        of(rows_in(tmp_path / "rows.jsonl", *rows))
+    rows[3]["prediction"] = "none"
+    report = of(rows_in(tmp_path / "rows.jsonl", *rows), abstain="none")
+    assert report["holdout"].evidence.errors == 1
+
+
+def test_rows_for_training_are_warned_of(tmp_path):
+    rows = [{"split": "train" if n < 20 else "test", "label": n % 2, "prediction": n % 2} for n in range(60)]
+    assert any("20 rows are for training" in said for said in of(rows_in(tmp_path / "a.jsonl", *rows)).warnings)
+    assert not any("for training" in said for said in of(rows_in(tmp_path / "b.jsonl", *rows[20:])).warnings)
+
+
+def test_rows_of_several_models_need_a_file_each(tmp_path):
+    rows = [{"id": n % 30, "model": n // 30, "label": "a", "prediction": "a"} for n in range(60)]
+    path = rows_in(tmp_path / "a.jsonl", *rows)
+    with pytest.raises(InputError, match="Rows of several models or runs need a file each"):
+        of(path)
+    assert any("about their mixture" in said for said in of(path, repeats="group").warnings)
+    assert not any("mixture" in said for said in of(path, repeats="group", slices="model").warnings)
+
+
+def test_the_probability_of_one_class_is_no_confidence():
+    rows = {"label": [0, 1] * 60, "prediction": [0, 1] * 60, "confidence": [0.1, 0.9] * 60}
+    assert any("the larger of p and 1 - p" in said for said in certiformer.select(rows, error=0.1).warnings)
+    rows["confidence"] = [0.9, 0.9] * 60
+    assert not any("1 - p" in said for said in certiformer.select(rows, error=0.1).warnings)
+
+
+def test_a_table_is_no_stream_and_needs_a_header(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("id,correct\n1,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="give the column alone"):
+        list(certiformer.Sample.stream(path.read_text(encoding="utf-8").splitlines()))
+    path.write_text("1,1\n" * 60, encoding="utf-8")
+    with pytest.raises(InputError, match="as in label,prediction"):
+        of(path)
+    path.write_text(",label,prediction\n" + "".join(f"{n},a,a\n" for n in range(60)), encoding="utf-8")
+    assert "(no name)" in certiformer.look(path).columns
+
+
+def test_look_offers_no_command_that_is_refused(tmp_path):
+    rows = [{"id": n, "loss": 0.1 * n} for n in range(60)]
+    found = certiformer.look(rows_in(tmp_path / "rows.jsonl", *rows))
+    assert "--metric loss --range LOW HIGH; or cut off a loss: --clip C" in found.refused
+    assert found.questions == ()
+
+
+def test_a_clip_does_not_take_errors_with_a_sign():
+    rows = {"residual": [-1.0, 1.0] * 60}
+    with pytest.raises(InputError, match=r"a clip cuts off above only. Of an error with a sign, give its size"):
+        of(rows, metric="residual", better="lower", clip=2.0)
+
+
+def test_cells_are_separated_by_bars_too(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("label|prediction\n" + "a|a\nb|b\n" * 30, encoding="utf-8")
+    assert of(path)["holdout"].evidence.errors == 0
+    path.write_text("id,score\n" + "".join(f"{n},71%\n" for n in range(60)), encoding="utf-8")
+    with pytest.raises(InputError, match="Write the number alone"):
+        of(path)
+
+
+def test_confidences_have_decimal_points(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("label;prediction;confidence\n" + "a;a;0,75\n" * 60, encoding="utf-8")
+    with pytest.raises(InputError, match=r"0,75.*with a point for decimals"):
+        certiformer.select(path, error=0.1, declaration={"confidence_column": "confidence"})
+    report = of(path)
+    assert report["holdout"].evidence.errors == 0
+    assert "the column confidence has cells that are no numbers, and is not used" in report.warnings

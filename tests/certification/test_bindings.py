@@ -9,10 +9,10 @@ import pytest
 from certiformer.lab import models
 from certiformer.lab.paper_results import BINDINGS, Application
 from certiformer.lab.paper_results._application import Radii, paid_margin
-from certiformer.lab.paper_results.profile import measured
+from certiformer.lab.paper_results.model_profile import measured
 from certiformer.theory.calculus import strata
 from certiformer.theory.core import Quantity, find, registry
-from certiformer.theory.measure.losses import ramp
+from certiformer.theory.measure.example_losses import ramp
 
 MODELS = {
     "encoder": ("shallow_encoder", {"d": 4, "d_m": 5}),

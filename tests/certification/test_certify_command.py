@@ -99,7 +99,9 @@ def test_models_compared_are_paid_for(run, files):
     ("words", "message"),
     [
         (("model.safetensors",), "--data: got None"),
-        (("--data", "data.npz"), "a model to go with --data"),
+        (("--data", "data.npz"), "a model, a checkpoint or predictions to go with the data"),
+        (("preds.npz", "--fit", "data.npz"), "predictions: got 'given beside fit'"),
+        (("--fit", "data.npz", "--seed", "3"), "a recipe alone"),
         (("absent.safetensors", "--data", "data.npz"), "an existing file"),
         (("torn.safetensors", "--data", "data.npz"), "safetensors file"),
         (("model.safetensors", "--data", "absent.npz"), "an existing file"),

@@ -29,6 +29,11 @@ class TestEstimators:
         assert report.document["provenance"]["heldout_inputs_seen_in_training"] == 0
         assert report.document["title"] == "LogisticRegression"
 
+    def test_labels_that_int64_cannot_hold_are_no_classes(self):
+        labels = np.array([1e19, 2e19])[Y]
+        with pytest.raises(InputError, match="one whole number or name"):
+            asked(SimpleNamespace(predict=lambda x: np.where(x[:, 0] > 0, 2e19, 1e19)), heldout=(X[200:], labels[200:]))
+
     def test_one_that_is_still_to_be_fitted(self):
         linear = pytest.importorskip("sklearn.linear_model")
         estimator = linear.SGDClassifier(loss="hinge")
@@ -269,6 +274,60 @@ class TestTorch:
             assert asked(Named(make), heldout=(X, Y))["holdout"].evidence.errors == plain
         with pytest.raises(InputError, match="one of logits, probabilities"):
             asked(Named(lambda z, x: {"a": z, "b": x}), heldout=(X, Y))
+        with pytest.raises(InputError, match="Return the labels alone"):
+            asked(Named(lambda z, x: z.max(1)), heldout=(X, Y))
+        with pytest.raises(InputError, match="than in another batch"):
+            asked(Named(lambda z, x: z - z.mean(0)), heldout=(X, Y))
+
+    def test_every_part_is_left_as_it_was(self):
+        torch, module = self.module()
+        whole = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.5), module)
+        whole[0].eval()
+        asked(whole, heldout=(X, Y))
+        assert [whole.training, whole[0].training, whole[1].training] == [True, False, True]
+
+    def test_a_model_of_the_unlabelled_is_asked_in_evaluation_mode(self):
+        torch, module = self.module()
+        first, final = (torch.nn.Sequential(module, torch.nn.Dropout(0.5)) for _ in range(2))
+        for unlabelled in (X[:200], torch.tensor(X[:200])):
+            report = asked(first, final=final, unlabelled=unlabelled, heldout=(X[200:], Y[200:]))
+            assert report["disagreement"].evidence.disagreements == 0
+        assert first[1].training
+
+    def test_a_loader_drops_nothing_and_says_what_fails(self):
+        torch, module = self.module()
+        data = torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(Y))
+        with pytest.raises(InputError, match="drop_last=False"):
+            asked(module, heldout=torch.utils.data.DataLoader(data, batch_size=64, drop_last=True))
+        with pytest.raises(InputError, match="It said: index out of range"):
+            asked(torch.nn.Embedding(3, 2), heldout=(np.arange(60), Y[:60]))
+        with pytest.raises(InputError, match=r"fit\(inputs, labels, seed\)"):
+            asked(fit=module, data=(X, Y))
+
+    def test_batches_by_name_of_any_length(self):
+        torch = pytest.importorskip("torch")
+        random = np.random.default_rng(3)
+        rows = [torch.tensor(random.integers(1, 5, size=int(size))) for size in random.integers(8, 14, size=60)]
+
+        def batches(rows):
+            padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+            labels = torch.nn.utils.rnn.pad_sequence([row - 1 for row in rows], batch_first=True, padding_value=-100)
+            return {"input": padded, "attention_mask": padded > 0, "labels": labels}
+
+        class Tokens(torch.nn.Module):
+            def forward(self, input, attention_mask):
+                return torch.nn.functional.one_hot(input.clamp(min=1) - 1, 4).float()
+
+        def loader(size, rows=rows):
+            return torch.utils.data.DataLoader(rows, batch_size=size, collate_fn=batches)
+
+        assert {asked(Tokens(), heldout=loader(size))["mean_loss"].evidence.observed for size in (1, 7, 60)} == {0.0}
+        with pytest.raises(InputError, match="60 of 60 that were also used"):
+            asked(Tokens(), heldout=loader(7), train=loader(9))
+        with pytest.raises(InputError, match="60 of 120 inputs repeat"):
+            asked(Tokens(), heldout=loader(7, rows + rows))
+        with pytest.raises(InputError, match="pads them"):
+            asked(Tokens(), heldout=torch.utils.data.DataLoader(rows, batch_size=7))
 
     def test_tensors_as_predictions(self):
         torch, module = self.module()
@@ -288,7 +347,7 @@ class TestHuggingFace:
             "class": lambda row: row[0] % 3,
             "number": lambda row: row[0].float() / 50,
             "tokens": lambda row: torch.where(row < 45, row % 3, -100),
-            "several": lambda row: torch.nn.functional.one_hot(row[0] % 3, 3).float(),
+            "several": lambda row: (row[:3] % 2).float(),
         }[kind]
 
         class Examples(torch.utils.data.Dataset):
@@ -343,6 +402,12 @@ class TestJax:
         report = asked(module, heldout=(X[200:], Y[200:]), train=(X[:200], Y[:200]))
         logits = np.asarray(jax.vmap(module)(X[200:].astype(np.float32)))
         assert report["holdout"].evidence.errors == int(np.sum(np.argmax(logits, 1) != Y[200:]))
+
+    def test_what_a_module_says_is_one_line(self):
+        equinox, jax = pytest.importorskip("equinox"), pytest.importorskip("jax")
+        parts = [equinox.nn.Linear(4, 2, key=jax.random.key(0)), equinox.nn.Dropout(0.5)]
+        with pytest.raises(InputError, match="It said: Dropout requires a key"):
+            asked(equinox.nn.Sequential(parts), heldout=(X, Y))
 
     def test_functions(self):
         jax = pytest.importorskip("jax")

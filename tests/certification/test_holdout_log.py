@@ -61,6 +61,16 @@ def test_logits_and_ties(tmp_path):
         ledger.ask(np.zeros(3, int))
 
 
+def test_classes_that_int64_cannot_hold_are_refused(tmp_path):
+    """As whole numbers 1e19 and 2e19 would be one: every answer would be right."""
+    with pytest.raises(InputError, match="one whole number"):
+        Ledger.new(tmp_path / "five", [1e19, 2e19] * 20)
+    ledger = Ledger.new(tmp_path / "six", [0, 1] * 20)
+    for classes in ([1e19, 2e19], [math.inf, 0.0]):
+        with pytest.raises(InputError, match="one whole number"):
+            ledger.ask(classes * 20)
+
+
 def test_what_was_changed_is_found(tmp_path):
     folder = tmp_path / "three"
     ledger = Ledger.new(folder, LABELS, Rules(step=5))

@@ -9,6 +9,7 @@ import pytest
 import certiformer
 from certiformer.certification.verify import verify
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import cut
 
 ASKED = {"human": "human", "judge": "judge", "labelled": "random", "expect": 0.15, "correlation": 0.8}
 SAID = {"judging": ASKED}
@@ -65,7 +66,7 @@ def test_rare_errors_are_left_to_humans(file):
     report = certiformer.certify(predictions=file, declaration={"judging": {**ASKED, "expect": 0.01}})
     assert report["holdout"].evidence.n == 200
     assert "for rare errors no judge improves this limit" in report.warnings[0]
-    assert "at least about 0.015" in report.warnings[0]
+    assert cut(report.warnings[0]).endswith("at least about 3/m = 0.015 at 95 %"), "on one line of the screen"
     assert any("drawn at random" in text for text in report.conditions)
 
 
@@ -86,6 +87,16 @@ def test_the_order_of_the_rows_does_not_matter_where_there_are_ids(file, tmp_pat
     other.write_text("\n".join([first, *reversed(rest)]) + "\n")
     both = [certiformer.certify(predictions=one, declaration=SAID)["mean_loss"].value for one in (file, other)]
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_without_ids_neither_labels_nor_verdicts_are_sorted(tmp_path, place):
+    first, *rest = table(tmp_path / "j.csv", ids=False).read_text().splitlines()
+    certiformer.certify(predictions=tmp_path / "j.csv", declaration=SAID)
+    rest.sort(key=lambda line: (line.split(",")[0] != "", line.split(",")[1]) if place else line.split(",")[0])
+    (tmp_path / "sorted.csv").write_text("\n".join([first, *rest]) + "\n")
+    with pytest.raises(InputError, match="sorted by its own values"):
+        certiformer.certify(predictions=tmp_path / "sorted.csv", declaration=SAID)
 
 
 @pytest.mark.parametrize(

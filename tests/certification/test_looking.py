@@ -3,10 +3,14 @@
 import json
 import shlex
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from certiformer.cli import main
+
+LOGS = Path(__file__).parent / "sources" / "logs"
 
 
 @pytest.fixture
@@ -38,6 +42,31 @@ def test_every_command_that_is_offered_runs(run, tmp_path):
             assert run(*shlex.split(one)[1:])[0] in (0, 1, 3), one
         assert all(one["command"] or one["missing"] for one in found["questions"])
     assert "certiformer gate 'my results.csv' --error 0.05" in run("look", "my results.csv")[1]
+
+
+def offered(run, *words):
+    code, out = run("look", "--json", *words)
+    assert code == 0
+    return {one["asks"]: one for one in json.loads(out)["questions"]}
+
+
+def test_only_what_the_verbs_take_is_offered(run, tmp_path):
+    rows = [f"t{k // 4},{k % 5},{int(k % 9 > 0)}" for k in range(400)]
+    (tmp_path / "-tries.csv").write_text("\n".join(["task,part,correct", *rows]) + "\n")
+    np.savez(tmp_path / "log.npz", heldout_log_losses=np.random.default_rng(0).exponential(size=200))
+    looked = "the same, looked at while items come in?"
+    by_group = offered(run, "--group", "task", "./-tries.csv")
+    assert by_group[looked]["command"] == "certiformer gate ./-tries.csv --group task --error 0.05 --anytime state.json"
+    by_rows = offered(run, "--group", "task", "--estimand", "rows", "--max-size", 4, "./-tries.csv")
+    assert "a mean over rows" in by_rows[looked]["missing"]
+    stopped = offered(run, LOGS / "inspect-stopped.eval")
+    whole = offered(run, "log.npz", "--classes", 50)
+    assert "--clip C" in whole["is it at most a threshold, fixed beforehand (here 0.05)?"]["missing"]
+    commands = [one["command"] for some in (by_group, by_rows, stopped, whole) for one in some.values()]
+    for number, command in enumerate(filter(None, commands)):
+        words = shlex.split(command.replace("state.json", f"state{number}.json"))
+        assert run(*words[1:])[0] in (0, 1, 3), command
+    assert [one["command"].split()[-1] for one in stopped.values()] == ["state.json"]
 
 
 def test_what_is_ambiguous_is_said(run, tmp_path):

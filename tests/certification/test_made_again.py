@@ -188,6 +188,23 @@ def test_another_file_with_as_many_errors_is_another_file(folder, tmp_path):
     assert {one.field for one in found.differences} >= {"provenance.heldout_labels_sha256"}
 
 
+@pytest.mark.parametrize("name", ["ids", "inputs", "groups"])
+def test_other_items_with_the_same_answers_are_another_file(tmp_path, name):
+    given = {**GIVEN, "heldout_inputs": np.arange(60.0), "heldout_groups": np.arange(60) // 2}
+    np.savez(tmp_path / "one.npz", **given)
+    certiformer.certify(predictions=tmp_path / "one.npz").write(tmp_path)
+    np.savez(tmp_path / "two.npz", **{**given, f"heldout_{name}": given[f"heldout_{name}"] + 1000})
+    found = certiformer.verify(tmp_path / "report.json", data=tmp_path / "two.npz")
+    assert f"provenance.heldout_{name}_sha256" in {one.field for one in found.differences}
+    assert certiformer.verify(tmp_path / "report.json", data=tmp_path / "one.npz").exit_code == 0
+
+
+@pytest.mark.parametrize("metric", [[None], [3], [["acc"]]])
+def test_a_metric_is_a_name(folder, metric):
+    document = document_of(folder)
+    assert checked(folder, {**document, "declaration": {**document["declaration"], "metric": metric}}).exit_code == 1
+
+
 def test_a_declaration_cannot_name_files_or_functions(folder):
     document = document_of(folder)
     for name in ("fit", "model", "by", "evidence"):

@@ -144,7 +144,7 @@ def test_what_goes_together():
         certiformer.certify(heldout=sample(20))
     with pytest.raises(InputError, match="one of the two"):
         certiformer.certify(TINY, predictions={})
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match="given beside fit"):
         certiformer.certify(TINY, fit=lambda x, y, seed: TINY, data=sample(40))
 
 

@@ -85,6 +85,11 @@ def test_overlap_by_ids_or_inputs_is_refused():
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "progressive_losses": np.full(20, 0.5)}, "0 or 1"),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "progressive_losses": np.ones(3)}, "at least 10"),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "unlabelled_predictions": LABELS}, "both"),
+        (
+            {"heldout_predictions": LABELS, "heldout_labels": LABELS}
+            | {"unlabelled_predictions": 1e19 + 1e19 * LABELS, "unlabelled_final_predictions": 2e19 - 1e19 * LABELS},
+            "one predicted class",
+        ),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "head_labels": LABELS}, "both"),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "classes": np.array(1)}, "at least 2"),
         ({"heldout_predictions": LABELS, "heldout_labels": LABELS, "heldout_ids": np.arange(3)}, "one for each"),

@@ -9,10 +9,11 @@ import pytest
 
 import certiformer
 from certiformer.certificates import certificates
+from certiformer.certificates._covers import Scale
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certificates.margin import Margin, MarginScale
+from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
@@ -45,7 +46,7 @@ EVERYTHING = (
     Occam(errors=20, n=10_000, code_length=200.0, subject="a quantised network", parts={"coordinates": 180.0}),
     Gibbs(error=0.01, n=5000, KL=20.0, subject="a randomised network"),
     SingleDraw(errors=50, n=5000, log_ratio=10.0, subject="a network drawn once"),
-    Margin(n=10_000, scales=(MarginScale(1.0, 50, 200.0, 3.0), MarginScale(2.0, 90, 120.0, 3.0))),
+    Margin(n=10_000, scales=(Scale(50, 200.0, 3.0, 1.0), Scale(90, 120.0, 3.0, 2.0))),
     Disagreement(errors=10, n=1000, disagreements=3, unlabelled=900, subject="the final model"),
     Progressive(mean_loss=0.01, n=10_000, subject="an iterate drawn at random"),
 )

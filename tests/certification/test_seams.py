@@ -15,8 +15,8 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certification.split import data_hash
 from certiformer.lab import models
 from certiformer.lab.paper_results import BINDINGS, paying
-from certiformer.report.numbers import confidence_text
 from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.report import confidence_text
 
 
 def answers(n=500, errors=20):
@@ -74,6 +74,8 @@ def test_no_confidence_is_called_certainty(delta, text):
     assert f"with confidence {text}" in report.headline
     assert "100 %" not in report.headline + report.document["summary"]
     assert report["holdout"].confidence < 1.0
+    evaluated = certiformer.bound("holdout", errors=0, n=2000, delta=delta).report()
+    assert f"with confidence {text}" in evaluated.headline
 
 
 # Shares

@@ -144,12 +144,12 @@ def test_margin_scales_do_not_read_the_sample_but_for_the_counts(place: recipe.C
     few, many = (
         recipe.margin_scales(SMALL, place, alpha, margins) for margins in (np.zeros(3), np.linspace(0, 1, 999))
     )
-    assert [(scale.gamma, scale.logN, scale.paid) for scale in few] == [
-        (scale.gamma, scale.logN, scale.paid) for scale in many
+    assert [(scale.margin, scale.nats, scale.paid) for scale in few] == [
+        (scale.margin, scale.nats, scale.paid) for scale in many
     ]
-    assert all(scale.margin_errors == 3 for scale in few)
+    assert all(scale.errors == 3 for scale in few)
     assert len(few) == SMALL.margins
-    assert many[-1].margin_errors == sum(value <= SMALL.widest + recipe.ROUNDING for value in np.linspace(0, 1, 999))
+    assert many[-1].errors == sum(value <= SMALL.widest + recipe.ROUNDING for value in np.linspace(0, 1, 999))
 
 
 def test_every_choice_of_m_is_paid(place: recipe.Coordinates) -> None:
@@ -158,7 +158,7 @@ def test_every_choice_of_m_is_paid(place: recipe.Coordinates) -> None:
     scale = recipe.margin_scales(SMALL, place, alpha, np.zeros(3))[0]
     assert scale.paid == pytest.approx(strata.cost(indices) + math.log(SMALL.margins) + math.log(SMALL.tried))
     cover = recipe.class_cover(SMALL, place, indices)
-    assert scale.logN >= cover.log_size(scale.gamma / 2)
+    assert scale.nats >= cover.log_size(scale.margin / 2)
 
 
 def test_rounding_ends_where_no_single_step_helps(place: recipe.Coordinates, everything: np.ndarray) -> None:

@@ -154,6 +154,20 @@ def test_a_report_names_files_beside_it(tmp_path, name):
     assert "plain name" in " ".join(found.output.split())
 
 
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
+    from sklearn.linear_model import LogisticRegression
+
+    folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere.safetensors"
+    certiformer.certify(LogisticRegression().fit(X, Y), heldout=(X[:30], Y[:30])).write(folder)
+    (predictor,) = folder.glob("*.safetensors")
+    predictor.rename(elsewhere)
+    predictor.symlink_to(elsewhere)
+    np.savez(tmp_path / "data.npz", heldout_inputs=X[:30], heldout_labels=Y[:30])
+    found = certiformer.verify(folder / "report.json", data=tmp_path / "data.npz")
+    assert found.exit_code == 1
+    assert "not a link" in str(found.differences[0])
+
+
 def test_a_recipe_that_is_not_on_the_list_is_not_imported(tmp_path):
     from certiformer.certificates.holdout import HoldOut
 

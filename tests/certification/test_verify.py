@@ -116,6 +116,16 @@ def test_a_number_that_was_changed_is_found(written, tmp_path, id, change):
     assert command(folder / "changed.json", "--data", folder / "preds.npz").exit_code == 1
 
 
+@pytest.mark.parametrize("change", [{"two_sided": None}, {"two_sided": 0}, {"models": True}, {"models": 3.0}])
+def test_a_field_of_another_type_is_found_without_data(procedures, tmp_path, change):
+    """What only its truth value is read of, such as null for false, is another record than the one that was written."""
+    document = json.loads((procedures / "report.json").read_text())
+    row = next(row for row in document["statements"] if row["evidence"] and row["id"] == "compression")
+    row["evidence"].update(change)
+    (tmp_path / "report.json").write_text(json.dumps(document))
+    assert certiformer.verify(tmp_path / "report.json").exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -325,6 +335,25 @@ def test_a_trained_model_is_verified_on_its_own_part(tmp_path):
     assert whole.exit_code == 3
 
 
+def test_other_data_of_a_model_that_is_not_at_hand_are_named(tmp_path):
+    """Nothing can be counted again; that the data are other ones can be said all the same."""
+    rng = np.random.default_rng(0)
+    for name in ("mine", "other"):
+        x = rng.normal(size=(100, 3))
+        np.savez(tmp_path / f"{name}.npz", heldout_inputs=x, heldout_labels=(x[:, 0] > 0).astype(int))
+    with np.load(tmp_path / "mine.npz") as mine:
+        pair = mine["heldout_inputs"], mine["heldout_labels"]
+    certiformer.certify(lambda x: (x[:, 0] > 0.1).astype(int), heldout=pair, declaration={"outputs": "labels"}).write(
+        tmp_path
+    )
+    named = {
+        name: [one.id for one in certiformer.verify(tmp_path / "report.json", data=tmp_path / f"{name}.npz").unchecked]
+        for name in ("mine", "other")
+    }
+    assert named["other"] == ["report", "data", *named["mine"][1:]]
+    assert "data" not in named["mine"]
+
+
 def test_weights_of_another_model_need_their_function(tmp_path):
     from certiformer.certification.predictors import content_of
 
@@ -432,7 +461,11 @@ def test_what_was_changed_in_a_row_is_found(procedures, id):
     def another_value(document, row):
         row["value"] *= 1.0 - 1e-4
 
-    for change in (another_count, *((another_delta, another_hash, another_value) if id == "compression" else ())):
+    def another_claim(document, row):
+        row["claim"] = row["guarantee"] = "the model never errs"
+
+    changes = (another_delta, another_hash, another_value, another_claim)
+    for change in (another_count, *(changes if id == "compression" else ())):
         found = certiformer.verify(changed_in(procedures, id, change), data=procedures / "train.npz")
         assert found.exit_code == 1, change.__name__
 

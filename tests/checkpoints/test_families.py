@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 import certiformer
 from certiformer.checkpoints import CheckpointError, Options, composing, inspect
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.errors import NoNetwork
+from certiformer.checkpoints.checkpoint_error import NoNetwork
 from certiformer.checkpoints.families import FAMILIES
 from certiformer.checkpoints.keys import HARMLESS
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Model
+from certiformer.checkpoints.network_builder import Model
 from certiformer.checkpoints.roles import assign, oriented_shape
 from certiformer.checkpoints.sizes import Sizes
 from certiformer.cli import application
@@ -66,7 +66,7 @@ class Flat(Measurer):
 
 def built(folder, unused=()):
     return Model.of(assign(certiformer.checkpoints.open_checkpoint(folder)), unused=unused).build(
-        Flat(Cache(None, "norms"))
+        Flat(Cache("norms", kept=False))
     )
 
 

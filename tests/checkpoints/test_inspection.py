@@ -16,7 +16,7 @@ from certiformer.certification.verify import schema
 from certiformer.checkpoints import CheckpointError, Options, inspect, open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Model, Tensors
+from certiformer.checkpoints.network_builder import Model, Tensors
 from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.sizes import product_norm, sizes
 from certiformer.checkpoints.violations import THEOREMS
@@ -255,7 +255,7 @@ def test_sizes_of_folded_parts_hold_whatever_was_rounded(tmp_path):
     tensors, config = tiny.gpt2()
     tensors = {name: rng.normal(size=values.shape) / 3.0 for name, values in tensors.items()}
     roles = assign(open_checkpoint(tiny.write_folder(tmp_path / "a", tensors, config)))
-    _, weights = Model.of(roles).build(Measurer(Cache(None, "norms")))
+    _, weights = Model.of(roles).build(Measurer(Cache("norms", kept=False)))
     weight, bias = weights.part("up", 0), weights.part("up.bias", 0)
     stored, own = tensors["h.0.mlp.c_fc.weight"].T, tensors["h.0.mlp.c_fc.bias"]
     gain, shift = tensors["h.0.ln_2.weight"], tensors["h.0.ln_2.bias"]

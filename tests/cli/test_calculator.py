@@ -84,7 +84,7 @@ def test_theorems_and_explain(run):
         (["bound", "dudley", "C=nan", "D=1", "n=10"], "C: got 'nan'"),
         (["bound", "dudley", "C=inf", "D=1", "n=10"], "C: got 'inf'"),
         (["bound", "dudley", "C=-1", "D=1", "n=10"], "For example C=2"),
-        (["bound", "dudley", "C", "D=1", "n=10"], "expected key=value"),
+        (["bound", "dudley", "C", "D=1", "n=10"], "expected KEY=VALUE"),
         (["bound", "dudley", "C=1", "C=2", "D=1", "n=10"], "one value, not two"),
         (["bound", "dudley", "C=1", "D=1", "n=10", "--plot", "x.png"], "a sweep to draw"),
         (["bound", "dudley", "C=1", "D=1", "--sweep", "n=1:2"], "FROM:TO:POINTS"),

@@ -93,8 +93,28 @@ def test_watch_survives_a_restart(run, tmp_path):
     assert run("watch", "s.txt", "--certified", 0.05, "--state", "state.json").code == 2
 
 
+def test_a_restart_never_passes_over_other_outcomes(run, tmp_path):
+    words = ("--state", "s.json", "--certified", 0.05, "--fail-on-alarm")
+    (tmp_path / "monday.txt").write_text("0\n" * 40 + "1\n" * 60)
+    (tmp_path / "tuesday.txt").write_text("0\n" * 200)
+    (tmp_path / "short.txt").write_text("0\n" * 40)
+    assert run("watch", "monday.txt", *words).code == 1
+    again = run("watch", "monday.txt", *words)
+    assert again.code == 1, "nothing is new, and the alarm has sounded"
+    assert "100" in again.out
+    assert "ALARM" in again.out
+    assert "No alarm" not in again.out
+    for other in ("tuesday.txt", "short.txt"):
+        refused = run("watch", other, *words)
+        assert refused.code == 2
+        assert "the 100 outcomes that s.json has counted" in refused.err
+    found = run("watch", "-", *words, "--json", stdin=_Lines(["0"] * 200))
+    assert json.loads(found.out.splitlines()[-1])["n"] == 300
+    assert found.code == 1
+
+
 def test_watch_reads_what_people_log(run, tmp_path):
-    lines = ['{"loss": 0.25}', '{"score": 0.5}', "0.75", "", '{"correct": true}'] * 20
+    lines = ['{"loss": 0.25}', "0.75", "", '{"loss": 0.5, "id": 3}', "0"] * 20
     (tmp_path / "s.jsonl").write_text("\n".join(lines))
     found = json.loads(run("watch", "s.jsonl", "--range", 0, 1, "--json").out.splitlines()[-1])
     assert found["n"] == 80
@@ -174,6 +194,14 @@ def test_verdicts_of_other_verbs_are_exit_codes(run, tmp_path):
         found = run("certify", "B.csv", "--require", most, "--json", *more)
         assert found.code == code
         json.loads(found.out)
+    for most in (5, 0):
+        assert "strictly between 0 and 1" in run("certify", "B.csv", "--require", most).err
+    rows = [f"{k},{int(k % 4 > 0 or k % 2 > 0)},0.9,{'ab'[k % 2]}" for k in range(400)]
+    (tmp_path / "parts.csv").write_text("\n".join(["id,acc,f1,part", *rows]) + "\n")
+    for words in (("--metric", "acc", "--slice", "part"), ("--metric", "acc", "--metric", "f1")):
+        several = run("certify", "parts.csv", *words, "--require", 0.35)
+        assert several.code == 2, "one slice is above it, or one metric may be"
+        assert "certiformer gate FILE" in several.err
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}', "\x00"])
@@ -182,6 +210,38 @@ def test_a_state_of_something_else_is_refused(run, tmp_path, content):
     found = run("watch", "-", "--state", "s.json", stdin=_Lines(["0"]))
     assert found.code == 2
     assert "--state" in found.err
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        (None, "n", 31), (None, "total", -1.0), (None, "changes", 3), (None, "settings", []),
+        ("sequence", "limits", []), ("sequence", "delta", 0.5), ("sequence", "low", 10**40), ("sequence", "bets", {}),
+        ("monitor", "capital", [1.0]), ("monitor", "alarm", "x"), ("monitor", "p0", 0.4),
+        ("monitor", "high", float("inf")),
+    ],
+)  # fmt: skip
+def test_a_state_that_was_changed_is_one_line(run, tmp_path, part, name, value):
+    (tmp_path / "s.txt").write_text("0\n" * 30)
+    words = ("watch", "s.txt", "--state", "s.json", "--certified", 0.1, "--range", 0, 1)
+    assert run(*words).code == 0
+    state = json.loads((tmp_path / "s.json").read_text())
+    (state if part is None else state[part])[name] = value
+    (tmp_path / "s.json").write_text(json.dumps(state))
+    found = run(*words)
+    assert found.code == 2
+    assert found.err.startswith("error: ")
+
+
+def test_a_state_can_hold_whatever_was_won(run, tmp_path):
+    """A thousand errors in a row win more than the largest float."""
+    (tmp_path / "s.txt").write_text("1\n" * 1_000)
+    words = ("watch", "s.txt", "--state", "s.json", "--certified", 0.001)
+    assert run(*words).code == 0
+    state = (tmp_path / "s.json").read_text()
+    assert "Infinity" not in state
+    assert run(*words).code == 0
+    assert (tmp_path / "s.json").read_text() == state
 
 
 def test_a_killed_watch_leaves_a_whole_state(tmp_path):
@@ -282,10 +342,29 @@ def test_compare_models(run):
     assert "B.csv is at most 0.05 worse than A.csv" in " ".join(inferior.split())
 
 
+def test_several_models_divide_the_sign_test_and_the_confidence(run, tmp_path):
+    (tmp_path / "C.csv").write_text((tmp_path / "B.csv").read_text())
+    alone = json.loads(run("compare", "A.csv", "B.csv", "--json").out)["comparison"]
+    both = json.loads(run("compare", "A.csv", "B.csv", "C.csv", "--json").out)["comparisons"]
+    assert [one["p_adjusted"] for one in both] == [2 * alone["p"]] * 2
+    assert [one["delta"] for one in both] == [0.025] * 2
+    assert f"sign test p = {2 * alone['p']:.3g}" in " ".join(run("compare", "A.csv", "B.csv", "C.csv").out.split())
+    rows = [f"{k},{int(k % 5 > 0)},{int(k % 7 > 0)}" for k in range(300)]
+    for place, name in ((1, "d"), (2, "e")):
+        lines = ["id,correct", *(f"{row.split(',')[0]},{row.split(',')[place]}" for row in rows)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    undecided = " ".join(run("compare", "d.csv", "e.csv").out.split())
+    assert re.search(r"not decided.* About [\d,]+ new items would decide", undecided)
+
+
 def test_compare_needs_the_same_items(run, tmp_path):
     lines = (tmp_path / "B.csv").read_text().splitlines()
     (tmp_path / "C.csv").write_text("\n".join(lines[:200]) + "\n")
-    assert "Leaving items out is a selection" in run("compare", "A.csv", "C.csv").err
+    refused = run("compare", "A.csv", "C.csv").err
+    assert "Leaving items out is a selection" in refused
+    fewer = len(lines) - 200
+    assert f"{fewer} items of A.csv that C.csv lacks, and 0 the other way round" in refused
+    assert f"0 items of C.csv that A.csv lacks, and {fewer} the other way round" in run("compare", "C.csv", "A.csv").err
     assert "files, or ids" in run("compare", "A.csv", "trauger.thm4.1").err
     assert "at least two" in run("compare", "A.csv").err
 

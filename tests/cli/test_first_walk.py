@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import numpy as np
@@ -137,3 +138,43 @@ def test_columns_without_a_role_are_named_in_python_too():
 @pytest.mark.parametrize(("verb", "old"), [(verb, old) for verb, gone in MOVED.items() for old in gone])
 def test_what_is_gone_is_an_error_that_names_the_new(told, verb, old):
     assert told(verb, "x.csv", old) == (2, f"error: {old} is gone since 0.2.0. Instead: {MOVED[verb][old]}")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("results.xlsx", "Save the sheet as .csv"),
+        ("results.csv.gz", "Unpack it"),
+        ("results.zip", "Unpack it"),
+        ("results.pkl", "never loaded"),
+        ("results.txt", "call it .csv, or .tsv"),
+        ("results.model", "on, if it is a model. For example --data data.npz"),
+    ],
+)
+def test_files_of_other_programs_have_a_way_on(told, tmp_path, name, said):
+    path = tmp_path / name
+    path.write_bytes(b"PK\3\4" + bytes(60))
+    for verb in ("certify", "look") if name != "results.model" else ("certify",):
+        code, answer = told(verb, path)
+        assert code == 2
+        assert said in answer
+
+
+def test_the_next_command_runs_when_pasted(told, rows, tmp_path):
+    mine = rows.rename(tmp_path / "my results.csv")
+    code, said = told("certify", mine, "--out", tmp_path / "my report")
+    assert code == 0
+    command = shlex.split(said.partition("check this report ")[2])
+    assert command[:2] == ["certiformer", "verify"]
+    assert told(*command[1:5])[0] == 0
+
+
+def test_an_option_has_one_value(told, tmp_path):
+    path = tmp_path / "models.csv"
+    path.write_text("id,label,pred_a,pred_b\n" + "".join(f"{n},{n % 2},{n % 2},0\n" for n in range(60)))
+    two = ("--prediction", "pred_a", "--prediction", "pred_b")
+    for words in (("compare", path, path), ("certify", path), ("holdout", "ask", path, path)):
+        code, answer = told(*words, *two)
+        assert code == 2
+        assert "expected one value" in answer
+    assert "are two files" in told("compare", path)[1]

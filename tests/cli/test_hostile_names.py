@@ -25,6 +25,8 @@ NAMES = (
     "![a](javascript:b)",
     "\u202eevil",
     "<script>document.title='owned'</script>",
+    "two\nlines\r\n",
+    "long" * 1_000,
 )
 TABLE, MODEL = f"=x{IMAGE}.csv", f"@m{IMAGE}.safetensors"
 
@@ -35,13 +37,13 @@ def folder(tmp_path_factory):
     for name, wrong in ((TABLE, 9), ("y.csv", 4)):
         rows = [
             (
-                NAMES[row % 9] + str(row),
+                NAMES[row % len(NAMES)] + str(row),
                 NAMES[row % 3],
                 NAMES[(row + (row % wrong == 0)) % 3],
-                NAMES[row % 9],
-                row / 270,
+                NAMES[row % len(NAMES)],
+                row / 330,
             )
-            for row in range(270)
+            for row in range(330)
         ]
         with (place / name).open("w", newline="") as file:
             csv.writer(file).writerows([("id", "label", "prediction", IMAGE, "confidence"), *rows])
@@ -102,7 +104,9 @@ def test_pages_are_text_in_a_browser(run, folder, browser):  # noqa: F811
     page = browser.new_page()
     for place in ("certified/report.html", "certified/badge.svg", "inspected/inspect.html"):
         page.goto((folder / place).as_uri())
+        page.wait_for_timeout(100)
         assert page.title() != "owned"
+        assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
         assert page.evaluate("document.querySelectorAll('[onerror]').length") == 0
         assert page.evaluate("document.querySelectorAll('[href^=\"javascript\"]').length") == 0
         text = page.evaluate("document.documentElement.textContent")

@@ -134,12 +134,13 @@ def test_a_full_disk_is_one_line(line):
 
 
 def test_a_closed_pipe_is_silent():
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*COMMAND, "theorems", "--json"], env=ENVIRONMENT, **pipes) as running:
-        running.stdout.readline()
-        running.stdout.close()
-        assert running.stderr.read() == ""
-        assert running.wait(timeout=120) != 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = {"stdout": writer, "stderr": subprocess.PIPE, "text": True, "timeout": 120}
+    found = subprocess.run([*COMMAND, "theorems", "--json"], env=ENVIRONMENT, **words)
+    os.close(writer)
+    assert found.stderr == ""
+    assert found.returncode != 0
 
 
 def test_completion_is_on():

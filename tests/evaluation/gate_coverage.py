@@ -15,6 +15,8 @@ from certiformer.inspect_plugin import EarlyGate, limits
 from evaluation.coverage import DELTA, ids_of
 
 EPS = 0.2
+METRICS = {"acc": (EPS, "fail"), "exact_match": (EPS + 1e-6, "pass"), "correct": (0.05, "fail")}
+"""Rates, and the verdict that is false at each."""
 
 
 def verdict(arrays, error=EPS, **given):
@@ -49,44 +51,109 @@ def losses_above(random):
     return verdict({"heldout_losses": levels(random, 25)}, EPS - 1e-6, declaration={"order": "hash"}) == "pass"
 
 
-def groups(random):
-    """Rows of a group are right or wrong together; the mean over groups is the threshold."""
+def grouped(random, false, error=EPS):
+    """Rows of a group are right or wrong together; the mean over groups is 0.2."""
     sizes = random.integers(1, 6, size=25)
     given = {"heldout_correct": np.repeat(wrong(random, 25, EPS) == 0.0, sizes)}
     given["heldout_groups"] = np.repeat(np.arange(25), sizes)
-    return verdict(given, declaration={"order": "hash"}) == "fail"
+    return verdict(given, error, declaration={"order": "hash"}) == false
+
+
+def groups(random):
+    return grouped(random, "fail")
+
+
+def groups_above(random):
+    return grouped(random, "pass", EPS - 1e-6)
+
+
+def rows_of(random, false, error):
+    """Rows of a group are right or wrong together, in large groups more often wrong; the mean over rows is 11/45."""
+    sizes = random.integers(1, 6, size=25)
+    given = {"heldout_correct": np.repeat(random.random(25) >= sizes / 15, sizes)}
+    given["heldout_groups"] = np.repeat(np.arange(25), sizes)
+    return verdict(given, error, declaration={"order": "hash", "estimand": "rows", "max_size": 5}) == false
+
+
+def rows_of_groups(random):
+    return rows_of(random, "fail", 11 / 45 + 1e-9)
+
+
+def rows_of_groups_above(random):
+    return rows_of(random, "pass", 11 / 45 - 1e-6)
+
+
+def limits_beside(random):
+    """The limits that stand beside a verdict."""
+    (found,) = certiformer.gate(right(random, 60, EPS), error=EPS, delta=DELTA).statements
+    return not found.lower <= EPS <= found.value
+
+
+def metrics(random):
+    """One metric at the threshold, one a hair above, one far below: one false verdict is one too many."""
+    given = {name: wrong(random, 60, rate) == 0.0 for name, (rate, _) in METRICS.items()}
+    found = certiformer.gate(given, error=EPS, delta=DELTA, declaration={"metric": tuple(METRICS)})
+    return any(one.verdict == false for one, (_, false) in zip(found.statements, METRICS.values(), strict=True))
 
 
 def slices(random):
-    """Three slices at the threshold, and the whole: one false verdict is one too many."""
-    given = {**right(random, 100, EPS), "heldout_slices": np.arange(100) % 3}
+    """A slice at the threshold, two a hair above, and so is the whole: one false verdict is one too many."""
+    part = np.arange(100) % 3
+    given = {"heldout_correct": random.random(100) >= EPS + 1e-6 * (part > 0), "heldout_slices": part}
     found = certiformer.gate(given, error=EPS, delta=DELTA)
-    return any(one.verdict == "fail" for one in found.statements)
+    false = ("pass", "fail", "pass", "pass")
+    return any(one.verdict == kind for one, kind in zip(found.statements, false, strict=True))
 
 
-def tries(random):
+def tried(random, false, error=0.375):
     """pass^2 of a task that succeeds with a chance of 1/2 or 1: its mean is 5/8, so 1 - pass^2 is 3/8."""
     chances = random.choice([0.5, 1.0], size=25)
     done = random.random((25, 3)) < chances[:, None]
     given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(25), 3)}
-    return verdict(given, 0.375, pass_all=2, declaration={"order": "hash"}) == "fail"
+    return verdict(given, error, pass_all=2, declaration={"order": "hash"}) == false
 
 
-def apart(random, *false, swapped=False):
+def tries(random):
+    return tried(random, "fail")
+
+
+def tries_above(random):
+    return tried(random, "pass", 0.375 - 1e-6)
+
+
+def apart(random, *false, swapped=False, n=100, rows=1, grouped=False):
     """One is a hair more than the margin worse than the other: 10 % of the items lost, 5 % won."""
-    n, draw = 100, random.random(100)
-    base, ids = wrong(random, n, 0.1) == 1.0, ids_of(random, n)
+    draw = random.random(n)
+    base, ids = wrong(random, n, 0.1) == 1.0, ids_of(random, n * rows)
     lost, won = (draw < 0.1 + 1e-6), (draw > 0.95)
     base = np.where(lost, False, np.where(won, True, base))
     worse = np.where(lost, True, np.where(won, False, base))
-    a, b = ({"heldout_correct": ~one, "heldout_ids": ids} for one in (worse, base))
-    given, other = (b, a) if swapped else (a, b)
+    together = {"heldout_groups": np.repeat(np.arange(n), rows)} if grouped else {}
+    a, b = ({"heldout_correct": ~np.repeat(one, rows), "heldout_ids": ids, **together} for one in (worse, base))
+    return claimed(*((b, a) if swapped else (a, b)), false)
+
+
+def claimed(given, other, false):
     found = certiformer.gate(given, against=other, margin=0.05, delta=DELTA)
     return any(one.id in false and one.verdict == "shown" for one in found.statements)
 
 
+NOT_WORSE = ("non-inferior", "superior", "better by the margin")
+
+
 def against(random):
-    return apart(random, "non-inferior", "superior", "better by the margin")
+    return apart(random, *NOT_WORSE)
+
+
+def against_in_groups(random):
+    return apart(random, *NOT_WORSE, n=40, rows=2, grouped=True)
+
+
+def against_losses(random):
+    """Losses of a baseline are 1/2; those of the candidate 0.4 more or less, by 0.05 and a hair more on average."""
+    ids, more = ids_of(random, 60), random.random(60) < 0.5625 + 1e-6
+    a, b = ({"heldout_losses": x, "heldout_ids": ids} for x in (np.where(more, 0.9, 0.1), np.full(60, 0.5)))
+    return claimed(a, b, NOT_WORSE)
 
 
 def against_a_worse_one(random):
@@ -113,6 +180,10 @@ def anytime_above(random):
 
 def anytime_losses(random):
     return looks(("heldout_losses", levels(random, 250)), ids_of(random, 250)) == "fail"
+
+
+def anytime_losses_above(random):
+    return looks(("heldout_losses", levels(random, 250)), ids_of(random, 250), error=EPS - 1e-6) == "pass"
 
 
 def ledger(random):
@@ -183,12 +254,20 @@ def limits_of_inspect(random):
     return not found["lower"] <= 0.875 <= found["upper"]
 
 
-def any_try(random):
+def any_of(random, false, error=0.625):
     """pass@2 of a task that succeeds with a chance of 0 or 1/2: its mean is 3/8; 1 - pass@2 is 5/8."""
     chances = random.choice([0.0, 0.5], size=25)
     done = random.random((25, 3)) < chances[:, None]
     given = {"heldout_correct": done.ravel(), "heldout_groups": np.repeat(np.arange(25), 3)}
-    return verdict(given, 0.625, pass_any=2, declaration={"order": "hash"}) == "fail"
+    return verdict(given, error, pass_any=2, declaration={"order": "hash"}) == false
+
+
+def any_try(random):
+    return any_of(random, "fail")
+
+
+def any_try_above(random):
+    return any_of(random, "pass", 0.625 - 1e-6)
 
 
 def alike(random):
@@ -206,17 +285,27 @@ VALID = {
     "losses at the threshold": losses_at_the_threshold,
     "losses a hair above": losses_above,
     "groups": groups,
+    "groups, a hair above": groups_above,
+    "rows of groups": rows_of_groups,
+    "rows of groups, a hair above": rows_of_groups_above,
+    "limits beside a verdict": limits_beside,
+    "metrics": metrics,
     "slices": slices,
     "tries of tasks": tries,
+    "tries of tasks, a hair above": tries_above,
     "against a baseline": against,
+    "against a baseline, in groups": against_in_groups,
+    "against a baseline, losses": against_losses,
     "against a baseline that is worse": against_a_worse_one,
     "anytime, two looks": anytime,
     "anytime, two looks, a hair above": anytime_above,
     "anytime, losses": anytime_losses,
+    "anytime, losses, a hair above": anytime_losses_above,
     "a ledger of four runs": ledger,
     "inspect_ai: wrong answers take long": early_stopping,
     "inspect_ai: limits": limits_of_inspect,
     "any of several tries": any_try,
+    "any of several tries, a hair above": any_try_above,
     "against a baseline that is as good": alike,
     "human labels and a judge": judged,
     "human labels and a judge, at the threshold": judged_at_the_threshold,
@@ -233,6 +322,11 @@ def groups_as_rows(random):
     """Broken: rows of a group, right or wrong together, taken for independent ones."""
     given = np.repeat(wrong(random, 30, EPS) == 0.0, 5)
     return verdict({"heldout_correct": given}) == "fail"
+
+
+def pairs_as_items(random):
+    """Broken: pairs of one group, won or lost together, taken for independent ones."""
+    return apart(random, *NOT_WORSE, n=20, rows=25)
 
 
 def runs_without_a_ledger(random):
@@ -263,6 +357,7 @@ def those_that_end_first(random):
 BROKEN = {
     "five looks of a fixed gate": looked_again,
     "rows of groups": groups_as_rows,
+    "pairs of groups": pairs_as_items,
     "four runs without a ledger": runs_without_a_ledger,
     "labels where the judge says fine": chosen_labels,
     "tries until a success": tries_until_a_success,

@@ -22,7 +22,8 @@ def test_valid(name):
 @pytest.mark.parametrize("name", gate_coverage.BROKEN)
 def test_broken_procedures_are_caught(name):
     # Four runs are wrong not much more often than delta, as each keeps below its own: it takes more to see that.
-    repetitions = {"labels where the judge says fine": 15, "four runs without a ledger": 300}.get(name, 60)
+    few = {"labels where the judge says fine": 15, "pairs of groups": 30}
+    repetitions = {"four runs without a ledger": 300, **few}.get(name, 60)
     _, p_value = judged(gate_coverage.BROKEN[name], repetitions)
     assert p_value < 1e-2
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from certiformer.evaluation import ConfidenceSequence
+from certiformer.evaluation import ConfidenceSequence, rate_limits
 from certiformer.evaluation.gates import (
     AnytimeGate,
     chance_of_verdict,
@@ -21,6 +21,7 @@ from certiformer.evaluation.gates import (
     share_of_run,
 )
 from certiformer.evaluation.judge import Blocks, judge_helps, paired_blocks
+from certiformer.evaluation.planning import units_about
 from certiformer.evaluation.tries import task_scores
 from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
 from certiformer.theory.core.errors import InputError
@@ -51,6 +52,35 @@ def test_items_to_decide(v):
     found = [items_to_decide(v["threshold"] * ratio, v["threshold"], 0.05) for ratio in VECTORS["ratios"]]
     assert found == v["n"]
     assert items_to_decide(v["threshold"], v["threshold"], 0.05) is None
+
+
+def test_what_a_second_look_costs_and_what_a_ledger_asks_for():
+    """The numbers of the page on gates: a fixed gate at 200 and again at 400 items; runs of a ledger."""
+    false, chance = 0.0, np.array([1.0])
+    for n in (200, 400):
+        chance = np.convolve(chance, binom.pmf(np.arange(201), 200, 0.05))
+        verdicts = np.array([gate_rate(k, n, 0.05, 0.05).verdict for k in range(len(chance))])
+        false += float(chance[verdicts == "fail"].sum())
+        chance = np.where(verdicts == "undecided", chance, 0.0)
+    assert false == pytest.approx(0.0735, abs=5e-5)
+    needed = [items_to_decide(0.025, 0.05, share_of_run(run, 0.05)) for run in (1, 10, 100, 1000)]
+    assert needed == [465, 1046, 1681, 2322]
+
+
+@pytest.mark.parametrize("rate", [0.0495, 0.0506])
+def test_near_the_threshold_the_number_of_items_is_a_crossing_found_quickly(rate, monkeypatch):
+    asked = []
+
+    def counted(sizes, *given):
+        asked.append(len(sizes))
+        return chance_of_verdict(sizes, *given)
+
+    monkeypatch.setattr("certiformer.evaluation.gates.chance_of_verdict", counted)
+    n = items_to_decide.__wrapped__(rate, 0.05, 0.05)
+    assert sum(asked) < 70_000
+    before, at = chance_of_verdict([n - 1, n], rate, 0.05, 0.05)
+    assert before < 0.8 <= at
+    assert items_to_decide(0.04995, 0.05, 0.05) is None
 
 
 def test_the_chance_of_a_verdict_is_that_of_the_gate():
@@ -205,6 +235,26 @@ def test_two_identical_runs_are_equivalent_from_a_known_n():
     assert groups.wins is None
 
 
+@pytest.mark.parametrize(
+    ("draw", "mean", "variance", "threshold"),
+    [
+        (np.zeros, 0.0, 0.0, 0.05),
+        (lambda n: np.full(n, 0.1), 0.1, 0.0, 0.08),
+        (lambda n: np.random.default_rng(n).beta(1, 19, n), 0.05, 0.00226, 0.07),
+        (lambda n: np.random.default_rng(n).random(n), 0.5, 1 / 12, 0.6),
+    ],
+)
+def test_about_as_many_units_decide_as_are_said_to(draw, mean, variance, threshold):
+    def decided(n):
+        found = (gate_mean(draw(n + k), threshold, 0.05, ids=[str(i) for i in range(n + k)]) for k in range(9))
+        return sum(one.verdict == ("pass" if mean < threshold else "fail") for one in found)
+
+    n = units_about(variance, mean, threshold, 0.05)
+    assert decided(round(1.5 * n)) >= 7
+    assert decided(round(0.5 * n)) <= 6
+    assert units_about(variance, threshold, threshold, 0.05) is None
+
+
 @pytest.mark.parametrize("v", VECTORS["tries"], ids=str)
 def test_tries(v):
     for kind, name in (("pass^k", "all"), ("pass@k", "any")):
@@ -217,8 +267,9 @@ def test_a_judge_helps_where_the_rule_says_so():
     i = np.arange(1, 61)
     z, j = (i % 7 == 0).astype(float), (((i % 7 == 0) & (i % 21 != 0)) | (i % 11 == 0)).astype(float)
     means = ((3 * i) % 4) / 9
-    assert Blocks(z, j, means, 9).limits(0.05) == pytest.approx((0.0530053941, 0.238335967), rel=1e-8)
-    assert Blocks(z, 0 * j, 0 * means, 9).limits(0.05) == pytest.approx((0.0539875144, 0.24743762), rel=1e-7)
+    assert Blocks(z, j, means, 9).limits(0.05) == pytest.approx((0.0530053941, 0.238335967), abs=1e-9)
+    assert Blocks(z, 0 * j, 0 * means, 9).limits(0.05) == pytest.approx((0.0539875144, 0.24743762), abs=1e-9)
+    assert rate_limits(8, 60, 0.05).upper == pytest.approx(0.2277399457, abs=1e-9)
     assert not judge_helps(60, 9, 0.14, 0.9)  # 8.4 errors are expected: humans alone
     assert judge_helps(300, 9, 0.14, 0.9)
     assert not judge_helps(300, 9, 0.14, 0.5)

@@ -35,6 +35,7 @@ from certiformer.certification.predictors import content_of
 from certiformer.certification.predictors.linear_head import QuantisedHead
 from certiformer.certification.verify import verify
 from certiformer.checkpoints import open_checkpoint
+from certiformer.checkpoints.adapters import read_adapter
 from certiformer.checkpoints.roles import architecture, assign
 from certiformer.lab import models
 from certiformer.lab.probing.adapter import AdapterSettings
@@ -277,6 +278,36 @@ def published_file(folder: Path) -> Path:
     return folder / "x.runs"
 
 
+def stream_file(folder: Path) -> Path:
+    return written(folder / "stream.txt", "\n".join(str(int(row % 9 == 0)) for row in range(ROWS)))
+
+
+def watched(path: Path, **options: object) -> object:
+    return list(certiformer.watch(path, certified=0.5, every=10, **options))
+
+
+def state_of_watch(folder: Path) -> Path:
+    watched(stream_file(folder), state=folder / "x.json")
+    return folder / "x.json"
+
+
+def described_model(folder: Path) -> Path:
+    model_file(folder)
+    return written(folder / "x.json", json.dumps({"model": "shallow_encoder", "d": 4, "d_m": 4}))
+
+
+def adapter_of_base(folder: Path) -> Path:
+    base, config = tiny.llama()
+    tiny.write_folder(folder / "base", base, config)
+    tiny.write_adapter(folder / "lora", ["model.layers.0.self_attn.q_proj"], base)
+    return folder / "lora" / "adapter_config.json"
+
+
+def holdout_archive(folder: Path) -> Path:
+    holdout_file(folder)
+    return folder / "held" / holdout_log.HOLDOUT
+
+
 def holdout_file(folder: Path) -> Path:
     labels, guesses = outcomes(folder)
     ledger = holdout_log.Ledger.new(folder / "held", labels)
@@ -325,7 +356,9 @@ FORMATS: Mapping[str, Format] = {
         certified,
     ),
     "npy": Format(
-        lambda folder: written(folder / "x.npy", by.array([row % 9 > 0 for row in range(ROWS)])), by.npy, certified
+        lambda folder: written(folder / "correct.npy", by.array([row % 9 > 0 for row in range(ROWS)])),
+        by.npy,
+        certified,
     ),
     "csv": Format(csv_file, by.either(by.cells, by.raw), certified),
     "jsonl": Format(jsonl_file, by.json_lines, certified),
@@ -344,7 +377,12 @@ FORMATS: Mapping[str, Format] = {
     "gate state": Format(
         state_of_gate, by.json_text, lambda path: certiformer.gate(path.with_name("rows.csv"), error=0.3, anytime=path)
     ),
+    "watch state": Format(state_of_watch, by.json_text, lambda path: watched(path.with_name("stream.txt"), state=path)),
+    "watched stream": Format(stream_file, by.either(by.cells, by.raw), watched),
     "trained model": Format(model_file, by.either(by.safetensors, by.raw), models.load),
+    "described model": Format(
+        described_model, by.json_text, lambda path: models.load_bare(path.with_name("x.safetensors"), path)
+    ),
     "training state": Format(training_file, by.either(by.safetensors, by.raw), training.read),
     **{
         f"handed {kind}": Format(handed_file, by.either(by.safetensors, by.raw), verified)
@@ -354,6 +392,15 @@ FORMATS: Mapping[str, Format] = {
     "sweep ledger": Format(ledger_file, by.database, ledger_rows),
     "published runs": Format(published_file, by.archive(by.json_lines), read),
     "holdout log": Format(holdout_file, by.json_lines, lambda path: holdout_log.replay(path.parent)),
+    "holdout archive": Format(holdout_archive, by.archive(by.npy), lambda path: holdout_log.replay(path.parent)),
+    "index of shards": Format(
+        lambda folder: tiny.write_sharded(folder / "m", *tiny.llama()) / "model.safetensors.index.json",
+        by.json_text,
+        lambda path: checkpoint(path.parent),
+    ),
+    "adapter": Format(
+        adapter_of_base, by.json_text, lambda path: read_adapter(path.parent, path.parent.parent / "base")
+    ),
     "safetensors": Format(
         lambda folder: tiny.write_folder(folder / "a", small(), {}) / "model.safetensors",
         by.either(by.safetensors, by.raw),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import resource
 import struct
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from certiformer import certify
 from certiformer.checkpoints import open_checkpoint
-from certiformer.checkpoints.errors import CheckpointError
+from certiformer.checkpoints.checkpoint_error import CheckpointError
+from certiformer.reproduction.sweep.published_runs import read
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.networks.description import load as load_network
@@ -37,6 +40,11 @@ def torch_file(path, pickled, compression=zipfile.ZIP_DEFLATED):
 def test_a_pickle_is_bounded_by_its_file(tmp_path, pickled, words):
     with pytest.raises(CheckpointError, match=words):
         open_checkpoint(torch_file(tmp_path / "x.pt", pickled))
+
+
+def test_a_text_with_an_escape_sequence_that_is_none(tmp_path):
+    with pytest.raises(CheckpointError, match="pickle"):
+        open_checkpoint(torch_file(tmp_path / "x.pt", b"S'\\q'\n0."))
 
 
 def test_tensors_of_a_gguf_file_do_not_overlap(tmp_path):
@@ -76,6 +84,25 @@ def test_a_zip_bomb(tmp_path, ending):
         certify(predictions=path)
 
 
+def test_a_dictionary_larger_than_the_memory(tmp_path):
+    """LZMA says itself how much memory it takes: four gigabytes in 9 bytes."""
+    path = tmp_path / "x.runs"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name in ("header.json", "runs.jsonl", "arrays.bin"):
+            archive.writestr(name, "{}")
+    data = path.read_bytes()
+    start = data.index(b"header.json") + len("header.json") + 5  # the version, the length, and one byte before it
+    path.write_bytes(data[:start] + b"\xff" * 4 + data[start + 4 :])
+    kept = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, kept[1]))
+    try:
+        with pytest.raises(CertiformerError, match="asks for more memory"):
+            read(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, kept)
+
+
 def test_an_archive_of_small_values_is_a_zip_bomb_too(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.eval", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", '{"status": "success", "eval": {}}')
@@ -106,7 +133,8 @@ def test_a_long_cell_among_many_and_a_constant_column(tmp_path):
     ("text", "words"),
     [
         ("[" * 101 + "]" * 101, "nested too deeply"),
-        ("[" * 9999, "nested too deeply"),
+        ("[" * 9999, "nested too deeply|not JSON"),  # Python 3.14 reads to the end
+        ("[" * 99_999 + "]" * 99_999, "nested too deeply"),
         ("9" * 301, "301 digits"),
         ('{"a": 1, "a": 2}', "stands twice"),
         ('["\\ud800"]', "surrogate"),

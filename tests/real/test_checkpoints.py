@@ -19,7 +19,7 @@ from certiformer.checkpoints import Options, inspect, open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Model
+from certiformer.checkpoints.network_builder import Model
 from certiformer.checkpoints.roles import assign
 from certiformer.theory.measure.spectral import spectral_norms
 
@@ -91,7 +91,7 @@ def test_smollm2_in_gguf():
     for name, value in REFERENCE["smollm2"]["spectral"].items():
         assert found[f"{name}.weight"]["spectral"] == pytest.approx(value, rel=1e-9)
     roles = assign(open_checkpoint(path))
-    _, weights = Model.of(roles).build(Measurer(Cache(None, "norms")))
+    _, weights = Model.of(roles).build(Measurer(Cache("norms", kept=False)))
     assert weights.measurer.sizes(weights.part("query", 0)).spectral == pytest.approx(7.636507, abs=1e-6)
     table = open_checkpoint(path).tensors["token_embd.weight"].array().astype(float)
     assert math.sqrt((table**2).sum(1).max()) == pytest.approx(REFERENCE["smollm2"]["largest_row"], rel=1e-8)

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 from certiformer.checkpoints import open_checkpoint
 from certiformer.checkpoints.cache import Cache
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Model
+from certiformer.checkpoints.network_builder import Model
 from certiformer.checkpoints.roles import architecture, assign
 from certiformer.checkpoints.tensors import Checkpoint, array_tensor
 from certiformer.theory import networks
@@ -135,7 +135,7 @@ def write(folder: Path, tensors: dict[str, np.ndarray], config: dict) -> Path:
 def claims(folder: Path) -> dict[str, float]:
     """What is claimed of a folder: radius of the tokens that enter the blocks, slope of a margin, largest logit."""
     model = Model.of(assign(open_checkpoint(folder)))
-    built, _ = model.build(Measurer(Cache(None, "norms")))
+    built, _ = model.build(Measurer(Cache("norms", kept=False)))
     analysis = networks.analyse(built.output)
     return {
         "radius": analysis.signals[built.embedded].radius.value,

@@ -158,12 +158,12 @@ def reproduced(tmp_path_factory):
 def test_the_pages_of_experiments(opened, reproduced, width):
     index, findings = reproduced
     page, said = opened(index, viewport={"width": width, "height": 900}, color_scheme="dark")
-    assert page.locator(".gallery img").first.evaluate("image => image.naturalWidth") > 100
+    page.wait_for_function("document.querySelector('.gallery img').naturalWidth > 100")
     page.get_by_role("link", name="li.toy", exact=True).click()
     # One row for the printed exponent, one for the sound bound, as in the document.
     rows = page.locator("#findings tbody tr").all_inner_texts()
     assert len(rows) == len(findings) == 2
     assert all(finding["verdict"] in row for finding, row in zip(findings, rows, strict=True))
-    assert page.locator("figure img").first.evaluate("image => image.naturalWidth") > 100
+    page.wait_for_function("document.querySelector('figure img').naturalWidth > 100")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert said == []

@@ -9,8 +9,8 @@ import sys
 
 from certiformer import reproduction
 from certiformer.cli.reproduce import listing
-from certiformer.reproduction import registry
-from certiformer.reproduction.registry import PAPERS
+from certiformer.reproduction import study_registry
+from certiformer.reproduction.study_registry import PAPERS
 from subprocesses import python_path
 
 ENTRY = {"id": "li.toy", "paper": "li", "title": "A toy", "runs": {"smoke": 1, "quick": 2, "paper": 3}}
@@ -58,14 +58,14 @@ def test_the_table_of_modules_is_what_the_modules_declare():
         for name in names
         for study in getattr(importlib.import_module(f"certiformer.reproduction.{name}"), "STUDIES", ())
     }
-    assert declared == registry.MODULES
-    order = [(PAPERS.index(id.partition(".")[0]), id) for id in registry.MODULES]
+    assert declared == study_registry.MODULES
+    order = [(PAPERS.index(id.partition(".")[0]), id) for id in study_registry.MODULES]
     assert order == sorted(order)
 
 
 def test_looking_one_up_imports_its_module_and_no_other():
     code = (
-        "import sys; from certiformer.reproduction.registry import MODULES, find; "
+        "import sys; from certiformer.reproduction.study_registry import MODULES, find; "
         "find('arda.fig1').experiment('paper'); "
         "found = {name.removeprefix('certiformer.reproduction.') for name in sys.modules}; "
         "assert found & set(MODULES.values()) == {'papers.arda_figure_1'}, found; assert 'jax' not in sys.modules"

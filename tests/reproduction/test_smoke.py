@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certiformer.reproduction.registry import PAPERS, SCALES, find, studies
 from certiformer.reproduction.reproduce import recorded, reproduce, time_left
+from certiformer.reproduction.study_registry import PAPERS, SCALES, find, studies
 from certiformer.reproduction.sweep import Inline, Ledger, read
 from certiformer.reproduction.sweep.origin import same_arithmetic
 from certiformer.reproduction.sweep.replicate import compare

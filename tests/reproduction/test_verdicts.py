@@ -11,9 +11,9 @@ import pytest
 from scipy import special
 
 from certiformer.reproduction import verdicts
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Theory, Trend
 from certiformer.reproduction.verdicts import Claim, Verdict
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from certiformer.reproduction import registry
+from certiformer.reproduction import study_registry
 from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.study import Study
 from certiformer.reproduction.sweep import Experiment, Outcome
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 
 SEEDS = {"smoke": 2, "quick": 5, "paper": 20}
@@ -67,5 +67,5 @@ STUDIES = (TOY,)
 
 def alone(monkeypatch, *studies):
     """These are the only experiments there are."""
-    monkeypatch.setattr(registry, "MODULES", {study.id: __name__ for study in studies})
-    monkeypatch.setattr(registry, "_study", {study.id: study for study in studies}.__getitem__)
+    monkeypatch.setattr(study_registry, "MODULES", {study.id: __name__ for study in studies})
+    monkeypatch.setattr(study_registry, "_study", {study.id: study for study in studies}.__getitem__)

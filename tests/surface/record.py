@@ -18,7 +18,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import click
 import typer
 
 import certiformer
@@ -105,14 +104,14 @@ def options(verb: str) -> Any:
     return _options(command.commands[verb])  # type: ignore[attr-defined]
 
 
-def _options(command: click.Command) -> Any:
-    if isinstance(command, click.Group):
+def _options(command: Any) -> Any:
+    if hasattr(command, "commands"):
         return {name: _options(inner) for name, inner in sorted(command.commands.items())}
     return sorted({text for parameter in command.params for text in (*parameter.opts, *parameter.secondary_opts)})
 
 
 def ids() -> dict[str, list[str]]:
-    registry = importlib.import_module("certiformer.reproduction.registry")
+    registry = importlib.import_module("certiformer.reproduction.study_registry")
     return {
         "results": sorted(result.id for result in certiformer.results()),
         "studies": sorted(study.id for study in registry.studies()),

@@ -1,4 +1,4 @@
-"""Small pieces of HTML and Markdown; what comes from a docstring or a file is text and is escaped."""
+"""Small pieces of HTML and Markdown; what comes from a docstring or a file is text, escaped and on its line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from certiformer.theory.core.report import visible
 from website.formulas import display, typeset
 
 
 def words(text: str, *, greek: bool = False) -> str:
     """Text on one line as HTML, its mathematics set; `code` between backticks."""
-    parts = re.split(r"(`[^`]+`)", text)
+    parts = re.split(r"(`[^`]+`)", visible(text))
     return "".join(
         f"<code>{html.escape(part[1:-1])}</code>"
         if part.startswith("`") and part.endswith("`") and len(part) > 2
@@ -61,7 +62,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") ->
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A block of code; the fence is longer than any in the text."""
+    """A block of code; the fence is longer than any in the text, and control characters are written out."""
+    text = "\n".join(map(visible, text.split("\n")))
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

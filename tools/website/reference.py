@@ -50,9 +50,8 @@ class Name:
 def names_of(package: str) -> list[Name]:
     """What the package exports, or, where it exports nothing, what its public modules define."""
     module = importlib.import_module(package)
-    exported = list(_exported(module))
-    if exported:
-        return [_name(package, each, getattr(module, each)) for each in exported]
+    if listed := [each for each in getattr(module, "__all__", ()) if not each.startswith("_")]:
+        return [_name(package, each, getattr(module, each)) for each in listed]
     found = []
     for info in pkgutil.iter_modules(module.__path__, package + "."):
         if info.name.rpartition(".")[2].startswith("_") or info.ispkg:
@@ -60,23 +59,6 @@ def names_of(package: str) -> list[Name]:
         inner = importlib.import_module(info.name)
         found += [_name(info.name, each, getattr(inner, each)) for each in _defined(inner)]
     return found
-
-
-def _exported(module: ModuleType) -> Iterator[str]:
-    """`__all__`, else what it imports from its own modules or under the same name, or defines, modules aside."""
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        yield from (name for name in listed if not name.startswith("_"))
-        return
-    taken = [
-        each.name
-        for line in ast.parse(inspect.getsource(module)).body
-        if isinstance(line, ast.ImportFrom)
-        for each in line.names
-        if each.asname == each.name or str(line.module).startswith(module.__name__ + ".")
-    ]
-    yield from (name for name in dict.fromkeys(taken) if not name.startswith("_"))
-    yield from (name for name in _defined(module) if callable(getattr(module, name)))
 
 
 def _defined(module: ModuleType) -> Iterator[str]:

@@ -192,4 +192,4 @@ def index_page(claims: verdicts.Claims) -> str:
 
 
 def _verdict_words(own: Mapping[str, Mapping[str, object]]) -> str:
-    return ", ".join(str(own[version]["verdict"]) if version in own else "–" for version in ("printed", "sound"))
+    return ", ".join(words(str(own[version]["verdict"])) if version in own else "–" for version in ("printed", "sound"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import math
@@ -184,13 +183,14 @@ def _log10(bound: Bound | None) -> float | None:
 
 def tables_script(tables: Sequence[Mapping[str, Any]]) -> str:
     """The tables as a script: it works from a file on disk, where a page may not read other files."""
-    return f"window.certiformerTables = {json.dumps(list(tables), separators=(',', ':'), allow_nan=False)};\n"
+    said = json.dumps(list(tables), separators=(",", ":"), allow_nan=False).replace("<", r"\u003c")
+    return f"window.certiformerTables = {said};\n"  # no name in it ends the script
 
 
 def body(panels: Sequence[Panel] = PANELS) -> str:
     """A place for every panel; `sliders.js` fills them."""
     return "\n\n".join(
-        f'<section class="sliders" data-id="{panel.id}"><h2 id="{panel.id}">{html.escape(panel.title)}</h2>'
+        f'<section class="sliders" data-id="{panel.id}"><h2 id="{panel.id}">{words(panel.title)}</h2>'
         f'<p class="facts"><a href="results/{panel.id}.html"><code>{panel.id}</code></a> '
         f"{words(find(panel.id).title)}. The rest as in its example{_and(panel.fixed)}.</p>"
         f'<div class="panel"></div></section>'

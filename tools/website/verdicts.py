@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pprint
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ def verdict_table(claims: Mapping[str, Mapping[str, Any]]) -> str:
     head = ("side", "verdict", "attained", "bound", "ratio", "points", "how")
     rows = [
         (
-            version,
-            f'<span class="verdict {claim["verdict"].replace(" ", "-")}">{claim["verdict"]}</span>',
+            words(version),
+            f'<span class="verdict {re.sub(r"[^a-z]+", "-", claim["verdict"])}">{words(claim["verdict"])}</span>',
             *(_number(claim[name]) for name in ("attained", "bound", "ratio")),
             f"{claim['attacks']:,}" if claim["attacks"] else "",
             words(claim["why"]),
@@ -74,4 +75,4 @@ def counterexample_code(document: Mapping[str, Any]) -> str:
 def _number(value: float | str | None) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else f"{value:.4g}"
+    return words(value) if isinstance(value, str) else f"{value:.4g}"

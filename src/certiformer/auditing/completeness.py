@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from certiformer.auditing.attack import VERSIONS, Claim
 from certiformer.auditing.attacks import reason
-from certiformer.auditing.plan import attacks_on
+from certiformer.auditing.budget import attacks_on
 from certiformer.theory.core import CertiformerError, Quantity, Result, Status
 from certiformer.theory.core.promises import broken_promise, example_inputs
 

@@ -33,9 +33,10 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole
 from certiformer.certification.verify import verify
-from certiformer.report.numbers import percent_down, percent_up
+from certiformer.report.numbers import percent, percent_down, percent_up
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.report import confidence_text
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -99,6 +100,8 @@ def check_file(path: str | Path, data: str | Path | None = None, *, count: bool 
         found = verify(source, data=data)
         if found.differences or not found.rows:
             raise kernel.Refused(f"kernel: NOT checked: {next(iter(found.differences), found.sentence)}")
+    elif _is_gate(document):
+        _refuse_other_words(document)
     beside = source.parent / "proof.v"
     handed = beside.read_text(encoding="utf-8", errors="replace") if beside.is_file() else None
     # The file is read as text only, to see whether the counting was part of it.
@@ -167,6 +170,35 @@ def _gates(document: Mapping[str, Any]) -> list[Claim]:
     ] or _nothing("a gate of right and wrong answers that is passed")  # fmt: skip
 
 
+def _refuse_other_words(document: Mapping[str, Any]) -> None:
+    """What a gate's report says of threshold, verdict and confidence must follow from the numbers the kernel reads."""
+    try:
+        rows, sure = document["statements"], confidence_text(float(document["delta"]))
+        level = float(document["delta"]) / (len(rows) * int(document["declaration"].get("models", 1)))
+        for row in filter(_shown, rows):
+            at = percent(float(row["terms"]["threshold"]))
+            said = _ends(row["claim"], f" is at most {at}") and row["title"] == f"Gate at {at}"
+            if not said or row["confidence"] > 1.0 - level:
+                raise kernel.Refused(f"kernel: NOT checked: {row['claim']!r} does not follow from the gate at {at}")
+        verdicts = [row["verdict"] for row in rows]
+        verdict = "fail" if "fail" in verdicts else "undecided" if "undecided" in verdicts else "pass"
+        said = document["verdict"] == verdict
+        if verdict == "pass" and _shown(rows[0]):
+            at, one = percent(float(rows[0]["terms"]["threshold"])), len(rows) == 1
+            head = "PASS: " if one else f"PASS ({len(rows)} pass; together {sure}): "
+            end = f" is at most {at}, with confidence {sure}." if one else f" is at most {at}."
+            said = said and document["headline"].startswith(head) and _ends(document["headline"], end)
+        if any(map(_shown, rows)) and not said:
+            raise kernel.Refused(f"kernel: NOT checked: {document['headline']!r} does not follow from the statements")
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise InputError("--proof", f"{type(error).__name__}: {error}", "what `gate --json` printed") from error
+
+
+def _ends(text: str, limit: str) -> bool:
+    """Whether the words end with a limit, and name no other one."""
+    return text.endswith(limit) and text.count(" at most ") == 1
+
+
 def _left_out(document: Mapping[str, Any]) -> list[str]:
     if _is_gate(document):
         return sorted(str(row["id"]) for row in document["statements"] if not _shown(row))
@@ -228,7 +260,7 @@ def gate_claim(errors: int, n: int, threshold: float, delta: float, models: int 
 
 def pairs_of(document: Mapping[str, Any], path: str | Path) -> Pairs:
     """Labels and predictions of the file that a report was made from, coded as whole numbers."""
-    parts = Sample.read(path, Declaration.recorded(document.get("declaration", {}))).parts
+    parts = Sample.of(path, Declaration.recorded(document.get("declaration", {}))).parts
     names = ("heldout_labels", "heldout_predictions")
     if any(name not in parts for name in names):
         raise InputError("--proof=count", sorted(parts), "labels and predictions in the file, for the kernel to count")

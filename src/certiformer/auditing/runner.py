@@ -25,7 +25,7 @@ from certiformer.auditing.attack import (
     ratio,
 )
 from certiformer.auditing.attacks import reason
-from certiformer.auditing.plan import Points, attacks_on, plan
+from certiformer.auditing.budget import Points, attacks_on, plan
 from certiformer.auditing.search import Search
 from certiformer.auditing.workers import spread
 from certiformer.theory.core import find, results

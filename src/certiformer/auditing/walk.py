@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from certiformer.auditing.attack import Instance
-from certiformer.auditing.verify import Array, spectral_norm
+from certiformer.auditing.plain_numpy import Array, spectral_norm
 from certiformer.theory.networks import Geometry, Head, Node, Weight, core_attention, joins, maps, routing
-from certiformer.theory.networks.attention import Attention
+from certiformer.theory.networks.attention_layer import Attention
 
 if TYPE_CHECKING:
     from certiformer.auditing.attacks.graphs import Graph

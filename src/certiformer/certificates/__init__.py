@@ -17,6 +17,8 @@ from certiformer.certificates._evidence import THE_MODEL, Evidence
 from certiformer.certificates._law import Law, Trial
 from certiformer.certificates._predictor import Predictor
 
+__all__ = ["THE_MODEL", "Evidence", "Law", "Predictor", "Trial", "certificates"]
+
 
 @functools.cache
 def certificates() -> Mapping[str, type[Evidence]]:

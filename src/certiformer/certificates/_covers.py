@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
@@ -90,6 +90,9 @@ class CoverEvidence(Evidence):
     no_coordinates: ClassVar[Mapping[str, Any]] = {"L": (0.0,), "R": (0.0,), "gamma": 1.0}
     """The result without coordinates of its own form: the nats of the network come as `other`."""
 
+    written: ClassVar[Mapping[str, str]] = {name: name for name in ("errors", "nats", "paid", "margin")}
+    """What a report calls the figures of a cell."""
+
     n: int
     scales: tuple[Scale, ...]
 
@@ -119,11 +122,13 @@ class CoverEvidence(Evidence):
         return {"margin or radius": self.best(delta).margin}
 
     def record(self) -> dict[str, Any]:
-        return {**super().record(), "scales": [asdict(scale) for scale in self.scales]}
+        cells = [{name: getattr(scale, own) for own, name in self.written.items()} for scale in self.scales]
+        return {**super().record(), "scales": cells}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:
-        return cls(**{**record, "scales": tuple(Scale(**scale) for scale in record["scales"])})
+        cells = ({own: cell[name] for own, name in cls.written.items()} for cell in record["scales"])
+        return cls(**{**record, "scales": tuple(Scale(**cell) for cell in cells)})
 
 
 def frontier(scales: Iterable[Scale]) -> tuple[Scale, ...]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from certiformer.certificates._law import Law
 from certiformer.certificates._predictor import Predictor
-from certiformer.theory.core import Hypothesis, Paper, Quantity, Result, Status, assumed
+from certiformer.theory.core import Hypothesis, Paper, Quantity, Result, Status, assumed, real, reals
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, npt
 
@@ -23,6 +23,38 @@ class CertificateBound(Result):
 
     paper = CERTIFICATES
     bounds, status = Quantity.RISK, Status.NONE
+
+
+class LossBound(CertificateBound):
+    """The theorem behind a mean of losses that cannot leave a range, declared and not read off the losses."""
+
+    monotone = "-delta"
+
+    losses: tuple[float, ...] = reals(
+        "losses, in the order they came",
+        low=-math.inf,
+        low_open=False,
+        example=(0.1, 0.0, 0.3, 0.05, 0.2, 0.0, 0.1, 0.0),
+    )
+    delta: float = real("failure probability", high=1.0, example=0.05)
+    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
+    high: float = real("largest possible loss", low=-math.inf, default=1.0)
+
+    def fractions(self) -> npt.NDArray[np.float64]:
+        """The losses as fractions of their range."""
+        found = losses_in(self.losses, self.low, self.high)
+        return np.clip((found - self.low) / (self.high - self.low), 0.0, 1.0)
+
+
+def losses_in(losses: Any, low: float, high: float) -> npt.NDArray[np.float64]:
+    """Losses as an array, all of them inside their range."""
+    if not low < high:
+        raise InputError("high", high, f"a number above low = {low}")
+    found = np.asarray(losses, np.float64)
+    outside = ~((found >= low) & (found <= high))
+    if outside.any():
+        raise InputError("losses", float(found[outside][0]), f"numbers in [{low}, {high}]")
+    return found
 
 
 THE_MODEL = "the model"
@@ -59,6 +91,8 @@ class Evidence(ABC):
     """What the examples behind it are to the predictor."""
     absent: ClassVar[str]
     """Why there is no such certificate where nothing was counted for it."""
+    grows: ClassVar[tuple[str, ...]] = ("errors", "n")
+    """The counts that grow with the sample, at the same rates; nothing where that cannot be said."""
 
     subject: str = THE_MODEL
     label: str = ""
@@ -82,8 +116,10 @@ class Evidence(ABC):
             cls.id = cls.bound.id
 
     def __post_init__(self) -> None:
-        if self.models < 1:
+        if type(self.models) is not int or self.models < 1:
             raise InputError("models", self.models, "the number of models compared on these examples, at least 1")
+        if type(self.two_sided) is not bool:
+            raise InputError("two_sided", self.two_sided, "true or false: whether both limits are claimed")
 
     @property
     def key(self) -> str:
@@ -127,9 +163,9 @@ class Evidence(ABC):
         return {**counted, "delta": delta}
 
     def grown(self, factor: float) -> Self | None:
-        """The same rates on `factor` times as many examples, here errors of n; None where that cannot be said."""
-        larger: dict[str, Any] = {name: scaled(self.counts()[name], factor) for name in ("errors", "n")}
-        return replace(self, **larger)
+        """The same rates on `factor` times as many examples; None where that cannot be said."""
+        larger: dict[str, Any] = {name: scaled(self.counts()[name], factor) for name in self.grows}
+        return replace(self, **larger) if larger else None
 
     @classmethod
     @abstractmethod
@@ -205,6 +241,10 @@ class LossEvidence(Evidence):
 
     def terms(self, delta: float) -> dict[str, float]:
         return {"least possible": self.low, "largest possible": self.high}
+
+    def record(self) -> dict[str, Any]:
+        """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
+        return {**super().record(), "losses": described(self.losses)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
-from certiformer.certificates._evidence import THE_MODEL, CertificateBound, LossEvidence, described, scaled
+from certiformer.certificates._evidence import THE_MODEL, LossBound, LossEvidence, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.theory.calculus.betting import betting_upper
-from certiformer.theory.core import Variants, assumed, flag, real, reals, upper_bound
+from certiformer.theory.core import Variants, assumed, flag, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np
 
 
-class BettingBound(CertificateBound):
+class BettingBound(LossBound):
     r"""Betting certificate for a bounded loss.
 
     The capital of a gambler who bets against the mean m, K_t(m) = prod (1 + b_i (m - x_i)), is a martingale if m is
@@ -32,14 +32,10 @@ class BettingBound(CertificateBound):
 
     id = "betting"
     place = "certificate B"
-    monotone = "-delta"
 
     losses: tuple[float, ...] = reals(
         "hold-out losses, in the order they came", low=-math.inf, low_open=False, example=(0.1, 0.0, 0.3, 0.05)
     )
-    delta: float = real("failure probability", high=1.0, example=0.05)
-    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
-    high: float = real("largest possible loss", low=-math.inf, default=1.0)
     progressive: bool | None = flag("the model was learning while these losses were recorded")
 
     def sound(self) -> Variants:
@@ -50,15 +46,11 @@ class BettingBound(CertificateBound):
                 "independent losses of one fixed model",
                 "The mean changes while it learns: use `progressive`",
             )
-        if not self.low < self.high:
-            raise InputError("high", self.high, f"a number above low = {self.low}")
-        width = self.high - self.low
-        scaled = [(loss - self.low) / width for loss in self.losses]
         hypotheses = (
             assumed("the losses are independent, of one model fixed before they were computed, in a fixed order"),
             assumed("the loss lies in [low, high] for every example, not only for these"),
         )
-        value = self.low + width * betting_upper(scaled, self.delta)
+        value = self.low + (self.high - self.low) * betting_upper(self.fractions(), self.delta)
         return {
             "value": upper_bound(
                 value, clip=self.high, hypotheses=hypotheses, terms={"observed": float(np.mean(self.losses))}
@@ -107,10 +99,6 @@ class Betting(LossEvidence):
 
     def terms(self, delta: float) -> dict[str, float]:
         return {"smoothing": self.smoothing}
-
-    def record(self) -> dict[str, Any]:
-        """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
-        return {**super().record(), "losses": described(self.losses)}
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

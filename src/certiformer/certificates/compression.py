@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
-from certiformer.certificates._evidence import THE_MODEL, CertificateBound, Evidence, scaled
+from certiformer.certificates._evidence import THE_MODEL, CertificateBound, Evidence
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.compression import compression_upper, published_with_a_plus, windowed_upper
 from certiformer.theory.core import Status, Variants, assumed, choice, count, printed_value, real, stated, upper_bound
@@ -81,6 +81,7 @@ class Compression(Evidence):
 
     bound = CompressionBound
     weight = 3.0
+    grows = ("n", "left")  # the picks of a learnable problem do not
     cost = "examples picked"
     guarantee = (
         "Guarantees the error rate of {subject}. Every example serves for training and for the certificate; what "
@@ -113,10 +114,6 @@ class Compression(Evidence):
 
     def inputs(self, delta: float) -> dict[str, Any]:
         return {"k": self.k, "left": self.left, "n": self.n, "delta": delta / self.stages, "form": self.form}
-
-    def grown(self, factor: float) -> Self:
-        # The picks of a learnable problem do not grow with the sample; the leftovers do.
-        return replace(self, n=scaled(self.n, factor), left=scaled(self.left, factor))
 
     def terms(self, delta: float) -> dict[str, float]:
         return {"stages paid for": float(self.stages)}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
-from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
+from certiformer.certificates._evidence import CertificateBound, Evidence
 from certiformer.certificates._law import EXAMPLES, RISK, Law, Random, Trial
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.core import Variants, assumed, count, real, upper_bound
@@ -61,6 +60,7 @@ class Disagreement(Evidence):
 
     bound = DisagreementBound
     weight = 2.0
+    grows = ("errors", "n", "disagreements", "unlabelled")
     guarantee = (
         "Guarantees the error rate of {subject} through a certified sibling: it errs at most as often as the sibling "
         "does, plus how often the two disagree. The unlabelled examples must be new to both and come from the "
@@ -77,15 +77,6 @@ class Disagreement(Evidence):
     def seen(self) -> str:
         apart = f"the two models differ on {self.disagreements:,} of {self.unlabelled:,} unlabelled examples"
         return f"its sibling made {super().seen()}; {apart}"
-
-    def grown(self, factor: float) -> Self:
-        return replace(
-            self,
-            errors=scaled(self.errors, factor),
-            n=scaled(self.n, factor),
-            disagreements=scaled(self.disagreements, factor),
-            unlabelled=scaled(self.unlabelled, factor),
-        )
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

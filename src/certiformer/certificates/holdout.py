@@ -72,6 +72,10 @@ class HoldOut(Evidence):
     errors: int
     n: int
 
+    @property
+    def quantity(self) -> str:
+        return f"error rate on new {self.of}"
+
     def lower(self, delta: float) -> float:
         return exact_lower(self.id, self.errors, self.n, delta)
 

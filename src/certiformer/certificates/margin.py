@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
+from certiformer.certificates._covers import CoverEvidence, Scale
+from certiformer.certificates._evidence import CertificateBound
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core import Variants, assumed, count, flag, real, upper_bound
@@ -67,28 +68,15 @@ class MarginBound(CertificateBound):
         return {"value": upper_bound(value, clip=1.0, hypotheses=hypotheses, terms=terms)}
 
 
-@dataclass(frozen=True)
-class MarginScale:
-    """One margin of the paid grid: k examples with margin at most gamma or outside the domain, ln N, and its price."""
-
-    gamma: float
-    margin_errors: int
-    logN: float
-    paid: float
-
-
 @dataclass(frozen=True, kw_only=True)
-class Margin(Evidence):
-    """The scales of a grid fixed beforehand, each with its price in `paid`; the best of them may be reported.
+class Margin(CoverEvidence):
+    """The margins of a grid fixed beforehand, each with its price in `paid`; the best of them may be reported.
 
     ln N is that of a sup-norm cover over the whole domain at gamma/2 (gamma/4 for several classes), at the rounded-up
-    radii of the stratum, whose price is in `paid` too.
+    radii of the stratum, whose price is in `paid` too; `errors` counts examples outside the domain as well.
     """
 
     bound = MarginBound
-    examples = "examples it was trained on"
-    weight = 2.0
-    cost = "covering number"
     guarantee = (
         "Guarantees the error rate of {subject}, from a cover of its class of functions over the whole input domain "
         "and the examples with a small margin. All examples serve for training and for the certificate; radii, "
@@ -99,46 +87,20 @@ class Margin(Evidence):
         "it needs a cover of the class over the whole input domain in few coordinates; no recipe knows one for this "
         "model"
     )
-
-    n: int
-    scales: tuple[MarginScale, ...]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.scales:
-            raise InputError("scales", self.scales, "at least one margin")
-
-    def best(self, delta: float) -> MarginScale:
-        """The scale with the smallest limit at this share of delta."""
-
-        def limit(scale: MarginScale) -> float:
-            return binomial_upper(scale.margin_errors, self.n, math.log(delta) - scale.logN - scale.paid)
-
-        return min(self.scales, key=limit)
+    written: ClassVar[Mapping[str, str]] = {
+        "margin": "gamma",
+        "errors": "margin_errors",
+        "nats": "logN",
+        "paid": "paid",
+    }
 
     def inputs(self, delta: float) -> dict[str, Any]:
         scale = self.best(delta)
-        return {
-            "margin_errors": scale.margin_errors,
-            "n": self.n,
-            "delta": delta,
-            "logN": scale.logN,
-            "paid": scale.paid,
-        }
-
-    def grown(self, factor: float) -> Self:
-        scales = tuple(replace(scale, margin_errors=scaled(scale.margin_errors, factor)) for scale in self.scales)
-        return replace(self, n=scaled(self.n, factor), scales=scales)
+        counted = {name: getattr(scale, own) for own, name in self.written.items() if own != "margin"}
+        return {**counted, "n": self.n, "delta": delta}
 
     def terms(self, delta: float) -> dict[str, float]:
-        return {"margin": self.best(delta).gamma, "margins on the grid": float(len(self.scales))}
-
-    def record(self) -> dict[str, Any]:
-        return {**super().record(), "scales": [asdict(scale) for scale in self.scales]}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Self | None:
-        return cls(**{**record, "scales": tuple(MarginScale(**scale) for scale in record["scales"])})
+        return {"margin": self.best(delta).margin, "margins on the grid": float(len(self.scales))}
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:
@@ -167,7 +129,7 @@ def lines(random: Random) -> Trial:
     worst = int(np.argmax(risks - np.min(counts, axis=1) / n))
     paid = math.log(len(GAMMAS))
     scales = tuple(
-        MarginScale(gamma, int(k), 2 * math.log(math.ceil(4 / gamma)), paid)
+        Scale(int(k), 2 * math.log(math.ceil(4 / gamma)), paid, gamma)
         for gamma, k in zip(GAMMAS, counts[worst], strict=True)
     )
     return Trial(Margin(n=n, scales=scales), float(risks[worst]))
@@ -177,4 +139,4 @@ def sample_cover(random: Random) -> Trial:
     """Broken: all sign functions on a million points, covered on the sample; right there, wrong everywhere else."""
     points = 1_000_000
     seen = len(np.unique(random.integers(points, size=100)))
-    return Trial(Margin(n=100, scales=(MarginScale(1.0, 0, 100 * math.log(2.0), 0.0),)), 1.0 - seen / points)
+    return Trial(Margin(n=100, scales=(Scale(0, 100 * math.log(2.0), 0.0, 1.0),)), 1.0 - seen / points)

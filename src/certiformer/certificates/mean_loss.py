@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from certiformer.certificates._evidence import THE_MODEL, CertificateBound, LossEvidence, hashed, scaled
+from certiformer.certificates._evidence import THE_MODEL, LossBound, LossEvidence, hashed, scaled
 from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.theory.calculus.block_betting import block_upper
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
-from certiformer.theory.core import Bound, Variants, assumed, choice, count, real, reals, upper_bound
+from certiformer.theory.core import Bound, Variants, assumed, choice, count, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, npt
 from certiformer.theory.core.rounding import down, up
 
 
-class MeanLossBound(CertificateBound):
+class MeanLossBound(LossBound):
     r"""Mean of a bounded loss (target betting).
 
     A gambler bets against the mean m with a capital K_t = K_{t-1} + G_t (m w_t - y_t), the hedge of an option that pays
@@ -36,7 +36,6 @@ class MeanLossBound(CertificateBound):
 
     id = "mean_loss"
     place = "certificate L"
-    monotone = "-delta"
     proof = "docs/proofs/evaluation.md"
 
     losses: tuple[float, ...] = reals(
@@ -45,9 +44,6 @@ class MeanLossBound(CertificateBound):
         low_open=False,
         example=(0.1, 0.0, 0.3, 0.05, 0.2, 0.0, 0.1, 0.0),
     )
-    delta: float = real("failure probability", high=1.0, example=0.05)
-    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
-    high: float = real("largest possible loss", low=-math.inf, default=1.0)
     weights: tuple[float, ...] = reals("weights in (0, 1] of the units; one number for all", default=(1.0,))
     order: str = choice("average of 16 fixed orders, or the order given", ("average", "given"), default="average")
     judge: tuple[float, ...] = reals(
@@ -59,13 +55,7 @@ class MeanLossBound(CertificateBound):
     block: int = count("units in a block", default=1, example=1)
 
     def sound(self) -> Variants:
-        if not self.low < self.high:
-            raise InputError("high", self.high, f"a number above low = {self.low}")
-        losses, width = np.asarray(self.losses, dtype=np.float64), self.high - self.low
-        x = (losses - self.low) / width
-        outside = (x < 0.0) | (x > 1.0)
-        if outside.any():
-            raise InputError("losses", float(losses[outside][0]), f"numbers in [{self.low}, {self.high}]")
+        x, width = self.fractions(), self.high - self.low
         w = np.asarray(self.weights, dtype=np.float64)
         if w.size not in (1, len(x)) or np.any((w <= 0.0) | (w > 1.0)):
             raise InputError("weights", w.tolist()[:5], f"one number in (0, 1], or one for each of {len(x)} losses")
@@ -156,6 +146,8 @@ class MeanLoss(LossEvidence):
         if self.judge is not None:
             more = f"a judge's verdicts on them and on {self.size * self.block:,} other items"
             return f"{int(np.sum(self.losses)):,} errors among {self.size:,} human labels, and {more}"
+        if self.weights is not None:
+            units = f"the {self.of.partition(' (')[0]} of {units}"
         return (
             f"a mean {self.what} of {f'{100 * self.observed:.2f} %' if rate else f'{self.observed:.4g}'} over {units}"
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
-from certiformer.certificates._evidence import FEW_EXAMPLES, CertificateBound, Evidence, scaled
+from certiformer.certificates._evidence import FEW_EXAMPLES, CertificateBound, Evidence
 from certiformer.certificates._law import EXAMPLES, MANY, RISK, Law, Random, Trial, leaning_posterior
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.tails import kl_inverse
@@ -76,6 +76,7 @@ class Gibbs(Evidence):
     measures = "error rate, averaged over random weights"
     examples = "examples its posterior was fitted to"
     weight = 2.0
+    grows = ("n",)
     cost = "KL divergence"
     guarantee = (
         "Guarantees the error rate of {subject}, averaged over the draws of its weights: each prediction is to be made "
@@ -93,9 +94,6 @@ class Gibbs(Evidence):
 
     def seen(self) -> str:
         return f"an average error rate of {100 * self.error:.2f} % on {self.n:,} {self.examples}"
-
-    def grown(self, factor: float) -> Self:
-        return replace(self, n=scaled(self.n, factor))
 
     def price(self, terms: Mapping[str, float]) -> str:
         return FEW_EXAMPLES if terms["KL/n"] < terms["ln(2 sqrt(n)/delta)/n"] else self.cost

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
-from certiformer.certificates._evidence import CertificateBound, Evidence, scaled
+from certiformer.certificates._evidence import CertificateBound, Evidence
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.betting import azuma_upper, progressive_grid, progressive_upper
 from certiformer.theory.core import Variants, assumed, count, flag, real, stated, upper_bound
@@ -74,6 +74,7 @@ class Progressive(Evidence):
     bounds = "mean_iterate_risk_01"
     measures = "error rate, averaged over one training pass"
     weight = 2.0
+    grows = ("n",)
     guarantee = (
         "Guarantees the average error rate of the iterates of one training pass, that is the error rate of an iterate "
         "drawn at random. It does not bound the last iterate, nor averaged weights; those may be better or worse."
@@ -86,9 +87,6 @@ class Progressive(Evidence):
     def seen(self) -> str:
         rate = f"{100 * self.mean_loss:.2f} %"
         return f"{rate} errors in one pass over {self.n:,} examples, each predicted before it was learnt"
-
-    def grown(self, factor: float) -> Self:
-        return replace(self, n=scaled(self.n, factor))
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

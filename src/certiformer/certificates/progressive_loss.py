@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from certiformer.certificates._evidence import CertificateBound, LossEvidence, hashed
+from certiformer.certificates._evidence import LossBound, LossEvidence, hashed, losses_in
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.log_form import GRID, centres, log_form_upper
-from certiformer.theory.core import Hypothesis, Result, Variants, assumed, count, real, reals, upper_bound
+from certiformer.theory.core import Hypothesis, Result, Variants, assumed, count, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np, npt
 
 
-class ProgressiveLossBound(CertificateBound):
+class ProgressiveLossBound(LossBound):
     r"""Progressive validation for a bounded loss (log form).
 
     Bounds the average risk of the iterates after the first `skip` examples. x_t is the loss scaled to [0, 1], p_t a
@@ -33,7 +33,6 @@ class ProgressiveLossBound(CertificateBound):
 
     id = "progressive.loss"
     place = "certificate V for losses"
-    monotone = "-delta"
     proof = "docs/proofs/certificates.md"
 
     losses: tuple[float, ...] = reals(
@@ -42,15 +41,11 @@ class ProgressiveLossBound(CertificateBound):
         low_open=False,
         example=(0.2, 0.1, 0.3, 0.25, 0.15, 0.2, 0.05, 0.4, 0.2, 0.1, 0.3, 0.2),
     )
-    delta: float = real("failure probability", high=1.0, example=0.05)
-    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
-    high: float = real("largest possible loss", low=-math.inf, default=1.0)
     skip: int = count("losses at the start that are left out, a number fixed beforehand", low=0, default=0)
 
     def sound(self) -> Variants:
-        losses = checked(self.losses, self.low, self.high, self.skip)
-        width = self.high - self.low
-        limit = log_form_upper(np.clip((losses - self.low) / width, 0.0, 1.0), -math.log(self.delta), self.skip)
+        losses, width = checked(self.losses, self.low, self.high, self.skip), self.high - self.low
+        limit = log_form_upper(self.fractions(), -math.log(self.delta), self.skip)
         return {
             "value": upper_bound(
                 self.low + width * limit,
@@ -63,12 +58,7 @@ class ProgressiveLossBound(CertificateBound):
 
 def checked(losses: npt.ArrayLike, low: float, high: float, skip: int) -> Array:
     """The losses as an array, inside their range, and some of them left after those that are skipped."""
-    if not low < high:
-        raise InputError("high", high, f"a number above low = {low}")
-    found = np.asarray(losses, np.float64)
-    outside = ~((found >= low) & (found <= high))
-    if outside.any():
-        raise InputError("losses", float(found[outside][0]), f"numbers in [{low}, {high}]")
+    found = losses_in(losses, low, high)
     if skip >= len(found):
         raise InputError("skip", skip, f"fewer than the {len(found)} losses of the pass")
     return found
@@ -92,6 +82,7 @@ class ProgressiveLoss(LossEvidence):
     bounds = "mean_iterate_loss"
     measures = "mean loss, averaged over one training pass"
     weight = 2.0
+    grows = ()  # a longer pass would learn more: nothing follows from these losses
     guarantee = (
         "Guarantees the mean loss of the iterates of one training pass, averaged over those that scored the examples "
         "counted: the loss of an iterate drawn at random among them. For log losses it also holds for the mixture of "
@@ -115,9 +106,6 @@ class ProgressiveLoss(LossEvidence):
     @property
     def size(self) -> int:
         return len(self.losses) - self.skip
-
-    def grown(self, factor: float) -> Self | None:
-        return None  # a longer pass would learn more: nothing follows from these losses
 
     def terms(self, delta: float) -> dict[str, float]:
         return {**super().terms(delta), "left out": float(self.skip)}

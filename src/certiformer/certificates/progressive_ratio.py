@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from certiformer.certificates._evidence import CertificateBound
+from certiformer.certificates._evidence import LossBound
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.certificates.progressive_loss import LENGTH, ProgressiveLoss, checked, hypotheses
 from certiformer.theory.calculus.log_form import ratio_upper
@@ -16,7 +16,7 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np
 
 
-class ProgressiveRatioBound(CertificateBound):
+class ProgressiveRatioBound(LossBound):
     r"""Progressive validation of a ratio (total bits over total bytes).
 
     What compressors report: long documents weigh more than in the mean over documents. theta, the ratio over the last
@@ -33,7 +33,6 @@ class ProgressiveRatioBound(CertificateBound):
 
     id = "progressive.ratio"
     place = "certificate V for a ratio"
-    monotone = "-delta"
     proof = "docs/proofs/certificates.md"
 
     losses: tuple[float, ...] = reals(
@@ -47,9 +46,6 @@ class ProgressiveRatioBound(CertificateBound):
         example=(9.0, 7.0, 8.0, 9.0, 6.0, 8.0, 9.0, 7.0, 8.0, 9.0, 8.0, 7.0),
     )
     largest: float = real("the largest possible size, declared beforehand", example=10.0)
-    delta: float = real("failure probability", high=1.0, example=0.05)
-    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
-    high: float = real("largest possible loss", low=-math.inf, default=1.0)
     skip: int = count("examples at the start that are left out, a number fixed beforehand", example=4, default=1)
 
     def sound(self) -> Variants:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
 
 from certiformer.certificates._evidence import CertificateBound, Evidence
 from certiformer.certificates._law import RISK, Law, Random, Trial
@@ -109,6 +108,7 @@ class Surrogate(Evidence):
 
     bound = SurrogateBound
     weight = 2.0
+    grows = ()  # two samples do, and picks do not: no single n is needed
     guarantee = (
         "Guarantees the error rate of {subject}, which nobody changed: it errs at most as often as a certified "
         "surrogate does, plus how often the two differ. The unlabelled examples must be new to both and come from the "
@@ -134,9 +134,6 @@ class Surrogate(Evidence):
     def seen(self) -> str:
         picked = f"was trained on {self.k:,} of {self.n:,} examples" if self.k is not None else f"made {super().seen()}"
         return f"its surrogate {picked}; they differ on {self.disagreements:,} of {self.m:,} unlabelled examples"
-
-    def grown(self, factor: float) -> Self | None:
-        return None  # two samples grow, and picks do not: no single n is needed
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

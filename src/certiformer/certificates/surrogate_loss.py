@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from certiformer.certificates._evidence import CertificateBound, LossEvidence, described
+from certiformer.certificates._evidence import LossBound, LossEvidence, described
 from certiformer.certificates._law import Law, Random, Trial
 from certiformer.theory.calculus.compression import compression_upper
 from certiformer.theory.calculus.target_betting import target_upper
@@ -16,7 +16,7 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np, npt
 
 
-class SurrogateLossBound(CertificateBound):
+class SurrogateLossBound(LossBound):
     r"""Surrogate certificate for a bounded loss.
 
     An untouched model h, certified through one that can be, s, for a loss in [low, high]. The excess rho(x) =
@@ -38,7 +38,6 @@ class SurrogateLossBound(CertificateBound):
 
     id = "surrogate.loss"
     place = "certificate Q for losses"
-    monotone = "-delta"
     proof = "docs/proofs/compression.md"
 
     losses: tuple[float, ...] = reals(
@@ -53,9 +52,6 @@ class SurrogateLossBound(CertificateBound):
         low_open=False,
         example=(0.0, 0.05, 0.0, 0.1, 0.0, 0.0),
     )
-    delta: float = real("failure probability", high=1.0, example=0.05)
-    low: float = real("least possible loss", low=-math.inf, example=0.0, default=0.0)
-    high: float = real("largest possible loss", low=-math.inf, default=1.0)
     k: int | None = count(
         "examples the pick loop of s picked or left wrong", low=0, default=None, otherwise="a hold-out certifies s"
     )
@@ -118,6 +114,7 @@ class SurrogateLoss(LossEvidence):
     bounds = "mean_loss"
     measures = "mean loss"
     weight = 2.0
+    grows = ()  # two samples do, and picks do not: no single n is needed
     guarantee = (
         "Guarantees the mean loss of {subject}, which nobody changed: at most that of a certified surrogate, plus the "
         "most by which it can be worse on unlabelled examples, whatever their labels are. These must be new to both "
@@ -148,15 +145,11 @@ class SurrogateLoss(LossEvidence):
     def size(self) -> int:
         return len(self.losses) + (self.k or 0)
 
-    def grown(self, factor: float) -> Self | None:
-        return None  # two samples grow, and picks do not: no single n is needed
-
     def terms(self, delta: float) -> dict[str, float]:
         return {**super().terms(delta), "unlabelled examples": float(len(self.excess))}
 
     def record(self) -> dict[str, Any]:
-        """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
-        return {**super().record(), "losses": described(self.losses), "excess": described(self.excess)}
+        return {**super().record(), "excess": described(self.excess)}
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

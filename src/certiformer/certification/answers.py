@@ -11,28 +11,26 @@ import numpy.typing as npt
 
 from certiformer.certification import frameworks
 from certiformer.certification.declaration import Declaration
-from certiformer.certification.frameworks import Answer
+from certiformer.certification.frameworks import IGNORED, Answer
 from certiformer.certification.sources.coding import decide
 from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
-IGNORED = -100
-"""The label of a token that counts for nothing, in Hugging Face's convention."""
 
 
 def arrays_of(
     model: Any, data: Any, part: str, reading: Declaration, *, batched: bool = False
-) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Arrays for `Sample.of_arrays`, what they say about the reading (`classes`), and how the model was asked."""
+) -> tuple[dict[str, Any], dict[str, Any], Answer]:
+    """Arrays for `Sample.of`, what they say about the reading (`classes`), and what the model answered."""
     if frameworks.is_torch(model):
         found, labels, inputs = frameworks.run_torch(model, data, part)
     else:
         given, labels = frameworks.examples_of(data, part)
         found, inputs = frameworks.answer(model, given, reading, part, batched=batched), frameworks.comparable(given)
     arrays, said = _meant(found, frameworks.labels_of(f"{part} labels", labels), part, reading)
-    if inputs is not None and arrays:
+    if inputs is not None:
         arrays[f"{part}_inputs"] = inputs
-    return arrays, said, found.asked
+    return arrays, said, found
 
 
 def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -41,13 +39,15 @@ def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tup
     Losses say nothing about a training part: there they are left out.
     """
     values, form = found.values, reading.outputs or found.form
+    if found.form in ("logits", "probabilities") and found.form != form:
+        raise InputError("outputs", form, f"{found.form}: that is what {found.asked} gives", "Leave it out")
     if values.dtype.kind in "O":
         values = frameworks.labels_of("the model's outputs", values)
     elif values.dtype.kind == "b":
         values = values.astype(np.int64)
     losses: Array | None = None
     what = ""
-    if values.ndim == 3 and labels.ndim == 2:
+    if labels.ndim == 2 and (values.ndim == 3 or _padded(values, labels)):
         losses, what = _wrong_tokens(values, labels), "fraction of wrong tokens"
     elif labels.ndim == 2 and labels.shape[1] > 1 and not (_simplex(values) and _one_hot(labels)):
         if values.dtype.kind == "f" and form != "labels" and _one_hot(labels) and np.any(values != np.round(values)):
@@ -57,11 +57,12 @@ def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tup
                 "model answer 0 or 1 for each",
             )  # fmt: skip
         losses, what = _wrong_labels(values, labels, form), "fraction of wrong labels"
-    elif _regression(values, labels, asked=reading.clip is not None and found.classes is None and form != "logits"):
-        if reading.clip is None:
+    elif _regression(values, labels, asked=reading.bounded and found.classes is None and form != "logits"):
+        if not reading.bounded:
             raise InputError(
-                "clip", None, "where to cut off the absolute error", "Regression has no largest error: say clip=C"
-            )
+                "clip", None, "where to cut off the absolute error",
+                "Regression has no largest error: say clip=C, or range=(0, C) if none can be larger",
+            )  # fmt: skip
         losses, what = np.abs(values.reshape(-1) - labels.reshape(-1)), "absolute error"
     if losses is not None:
         return ({f"heldout_losses_{what}": losses} if part == "heldout" else {}), {}
@@ -147,14 +148,23 @@ def _one_hot(labels: Array) -> bool:
     )
 
 
+def _padded(values: Array, labels: Array) -> bool:
+    """A token for every token, where labels say which count: what a Trainer keeps of logits in many scripts."""
+    return values.dtype.kind in "iu" and labels.dtype.kind == "i" and bool(np.any(labels == IGNORED))
+
+
 def _wrong_tokens(outputs: Array, labels: Array) -> Array:
-    """The fraction of wrong tokens in every sequence."""
+    """The fraction of wrong tokens in every sequence, from logits or from the tokens themselves."""
     counted = labels != IGNORED
     if outputs.shape[:2] != labels.shape:
         raise InputError("labels", f"shape {labels.shape}", f"shape {outputs.shape[:2]}, a label for every token")
     if not np.all(counted.any(axis=1)):
         raise InputError("labels", "a sequence without labels", "at least one label in every sequence")
-    wrong = (np.argmax(outputs, axis=2) != labels) & counted
+    answers = np.argmax(outputs, axis=2) if outputs.ndim == 3 else outputs
+    wrong = (answers != labels) & counted
+    later = np.sum((answers[:, :-1] == labels[:, 1:]) & counted[:, 1:])
+    if later > 2 * np.sum(counted & ~wrong) + len(labels):  # far more than by chance
+        raise frameworks.of_the_next("tokens that agree more with the answer one place before")
     return np.asarray(wrong.sum(axis=1) / counted.sum(axis=1))
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from certiformer.certificates import Evidence
 from certiformer.certification.counting import Pair, Subject, of_model, of_training
-from certiformer.certification.declaration import Declaration, Judging
+from certiformer.certification.declaration import MOVED, Declaration
 from certiformer.certification.pipeline import Findings, build
 from certiformer.certification.predictions import of_sample
 from certiformer.certification.procedure import of_procedures
@@ -25,34 +25,28 @@ DATA_ARRAYS = ("inputs", "labels", "train_inputs", "train_labels", "heldout_inpu
 
 
 _SUBJECT = {one.name: f"certify(Subject(model, {one.name}=...), ...)" for one in fields(Subject) if one.name != "model"}
-MOVED = {
-    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration)},
-    **{one.name: f'declaration={{"judging": {{"{one.name}": ..., ...}}}}' for one in fields(Judging)},
+_MOVED = {
+    **MOVED,
     **_SUBJECT,
     "params": "certify((apply, params), ...)",
-    "columns": "declaration=Declaration(metric=..., label=..., group=...)",
-    "low": "declaration=Declaration(range=(low, high))",
-    "high": "declaration=Declaration(range=(low, high))",
-    "allow_twins": 'declaration=Declaration(repeats="natural")',
-    "retrain": "certiformer.demo(retrain=True)",
+    "retrain": "certiformer.demo(retrain=...)",
     "progress": "certiformer.demo(progress=...)",
     "command": "nothing: the command line says it itself",
 }
-"""Where the options of an earlier version are now."""
 
 
 USED: Mapping[str, tuple[str, ...]] = {
-    "by": ("train",),
+    "by": ("model", "train"),
     "fit": ("data",),
     "evidence": (),
-    "predictions": (),
-    "a model": ("heldout", "train"),
-    "a model file": ("data",),
+    "predictions": ("model",),
+    "a model file": ("model", "data"),
+    "a model": ("model", "heldout", "train"),
 }
 """What each way to certify reads: anything beside it would be ignored, and is refused."""
 
 
-@refuse_unknown_options(moved=MOVED)
+@refuse_unknown_options(moved=_MOVED)
 def certify(
     model: Any = None,
     *,
@@ -91,61 +85,61 @@ def certify(
     """
     level, declared, subject = failure_probability(delta, confidence), Declaration.of(declaration), Subject.of(model)
     model = subject.model
-    given = {"by": by, "fit": fit, "evidence": evidence, "predictions": predictions}
-    of_a_file = "a model file" if isinstance(model, (str, Path)) else "a model"
-    way = next((name for name, value in given.items() if value is not None), of_a_file)
-    known = (way, *USED[way]) if model is not None or way in given else ("heldout", "train", "data")
-    for name, value in {**given, "heldout": heldout, "train": train, "data": data}.items():
-        if value is not None and name not in known:
+    a_file = isinstance(model, (str, Path))
+    ways = {"by": by, "fit": fit, "evidence": evidence, "predictions": predictions}
+    beside = {"model": model, "heldout": heldout, "train": train, "data": data}
+    way = next((name for name, value in ways.items() if value is not None), "a model file" if a_file else "a model")
+    if way == "a model" and model is None:
+        if any(value is not None for value in beside.values()):
+            raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
+        raise InputError(
+            "certify", "nothing", "a model with examples, or predictions",
+            "For example certify(predictions=...), or certiformer certify preds.csv; the demo is certiformer demo",
+        )  # fmt: skip
+    for name, value in {**ways, **beside}.items():
+        if value is not None and name not in (way, *USED[way]):
             used = f"It goes with {' and '.join(USED[way])}" if USED[way] else ""
             raise InputError(name, f"given beside {way}", "one way to certify", used)
     if (subject.final is not None or subject.unlabelled is not None) and (heldout is None or model is None):
         raise InputError(
             "final, unlabelled", "given", "a model and heldout examples beside them", "Predictions have unlabelled_..."
         )
-    if by is not None:
-        if train is None or isinstance(model, (str, Path)):
+    if way == "by":
+        if train is None or a_file:
             raise InputError("by", "procedures", "train=(inputs, labels), and a model that is not a file")
-        found = of_procedures(subject, train, by, reading=declared)
-    elif isinstance(fit, (str, Path)):
+        found = of_procedures(subject, train, by or (), reading=declared.for_verb("certify(by=...)"))
+    elif way == "fit" and isinstance(fit, (str, Path)):
+        if data is not None or declared.as_json():
+            raise InputError("fit", str(fit), "a recipe alone", "It says itself what it reads")
         from certiformer.lab.procedures.recipe import findings as from_recipe
 
         found = from_recipe(fit)
-    elif fit is not None:
-        if model is not None or not isinstance(data, tuple):
-            raise InputError("fit", "no data, or a model too", "data=(inputs, labels) and no model")
+    elif way == "fit":
+        if not isinstance(data, tuple):
+            raise InputError("fit", "no data", "data=(inputs, labels)")
         found = of_training(Subject.of(fit), data, reading=declared)
     elif evidence is not None:
-        if model is not None or predictions is not None or declared.models != 1:
-            raise InputError("evidence", "given", "records alone", "Count compared models in the records")
-        found = _counted(evidence, declared)
-    elif predictions is not None:
-        if model is not None and not isinstance(model, (str, Path)):
+        found = _counted(evidence, declared.for_verb("certify(evidence=...)"))
+    elif way == "predictions":
+        if model is not None and not a_file:
             raise InputError(
                 "predictions", "both a model and predictions", "one of the two, or the path of a checkpoint"
             )
         found = _from_predictions(predictions, declared, checkpoint=model)
-    elif isinstance(model, (str, Path)):
+    elif a_file:
         if data is None or isinstance(data, tuple):
             raise InputError(
                 "data", data if data is None else "arrays", "a file of held-out examples (data.npz)",
                 "For a file of predictions write certify(predictions=...)",
             )  # fmt: skip
         found = _from_checkpoint(subject, data, declared)
-    elif model is not None:
+    else:
         if heldout is None:
             raise InputError(
                 "heldout", None, "held-out examples (inputs, labels) to certify on",
                 "If these are predictions, write certify(predictions=...)",
             )  # fmt: skip
         found = of_model(subject, heldout, train, reading=declared)
-    elif data is not None or heldout is not None or train is not None:
-        raise InputError("model", None, "a model, a checkpoint or predictions to go with the data")
-    else:
-        raise InputError(
-            "certify", "nothing", "a model with examples, or predictions",
-            "For example certify(predictions=...) (certiformer certify preds.csv); the demo is certiformer.demo()",
-        )  # fmt: skip
     return build(found, level, only=only)
 
 
@@ -173,10 +167,8 @@ def _counted(evidence: Evidence | Sequence[Evidence], declared: Declaration) -> 
     return Findings(
         title=declared.title or "counts",
         classes=classes if isinstance(classes, int) else len(classes),
-        observed={"train_error": None, "heldout_error": None},
         evidence=records,
         configuration={"flow": "evidence", "records": [record.key for record in records]},
-        splits={},
         seed=declared.draws,
         tried=max((record.models for record in records), default=1),
         not_checked=("anything about the examples: only counts were given",),

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certification.declaration import Declaration
-from certiformer.certification.losses import Units
+from certiformer.certification.declaration import MOVED, Declaration
+from certiformer.certification.losses import Units, clipped, means_of, range_said
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.repeats import as_text, components
 from certiformer.certification.sources.rows import whole
 from certiformer.certification.sources.table import Outcome
-from certiformer.evaluation import mean_limits, paired_limits, sign_test, units_of
+from certiformer.certification.statements import confidence as sure
+from certiformer.evaluation import paired_limits, sign_test
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.planning import items_about
-from certiformer.report.numbers import rounded_up
+from certiformer.report.numbers import rounded_down, rounded_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
-from certiformer.theory.core.report import Report, Reported, Statement, fitting, visible
+from certiformer.theory.core.report import Report, Reported, Statement, confidence_text, fitting, visible
 
 CONDITIONS = (
     "both models were fixed before either was scored on these items",
@@ -34,9 +35,14 @@ CONDITIONS = (
 
 WRITTEN = (
     *("a", "b", "what", "difference", "interval", "discordant", "verdict", "p", "p_adjusted", "items", "unit", "delta"),
-    *("needed", "conditions", "not_checked", "warnings"),
+    *("over", "needed", "conditions", "not_checked", "warnings"),
 )
 """What is written of a comparison as JSON."""
+
+
+def would_decide(needed: int, units: str = "items") -> str:
+    """New ones: to test again with the old ones among them would be another test."""
+    return f"About {needed:,} new {units} would decide with a chance of 80 %, the old ones not counted again."
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,8 @@ class Comparison:
     """How many models are compared with the first one: they divide the sign test too."""
     needed: int | None = None
     """About how many items would decide with a chance of 80 %, if the models differ as they do here."""
+    over: str = ""
+    """What the mean is taken over, where that is not the items: groups, their rows, tokens."""
     conditions: tuple[str, ...] = ()
     not_checked: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -75,9 +83,8 @@ class Comparison:
         low, high = self.interval
         if self.margin is not None:
             holds = -low <= self.margin
-            return (
-                f"{self.b} is {'at most' if holds else 'not shown to be at most'} {self.margin:g} worse than {self.a}"
-            )
+            shown = "at most" if holds else "not shown to be at most"
+            return f"{self.b} is {shown} {self.margin:.12g} worse than {self.a}"
         if self.discordant == (0, 0):
             return "both got the same items right"
         if low > 0:
@@ -110,7 +117,7 @@ class Comparisons(Reported, tuple[Comparison, ...]):
             one = replace(first, a=short(first.a), b=short(first.b))
             head = one.verdict if one.margin is not None else f"{one.a} against {one.b}: {one.verdict}"
             words = f"{head}. Their difference in the {short(_measured(one))} is between"
-            return f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {100 * (1 - joint):g} %."
+            return f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {confidence_text(joint)}."
 
         return Report(
             title=f"{first.a} against {', '.join(one.b for one in self)}",
@@ -119,7 +126,7 @@ class Comparisons(Reported, tuple[Comparison, ...]):
             decisive=_id(first),
             basis=_seen(first),
             summary=f"{more} more compared with {first.a}; all hold together." if more else "",
-            advice="" if first.needed is None else f"About {first.needed:,} items would decide, with a chance of 80 %.",
+            advice="" if first.needed is None else would_decide(first.needed),
             conditions=self.conditions,
             not_checked=tuple(dict.fromkeys(text for one in self for text in one.not_checked)),
             warnings=tuple(dict.fromkeys(text for one in self for text in one.warnings)),
@@ -128,8 +135,19 @@ class Comparisons(Reported, tuple[Comparison, ...]):
         )
 
 
+def apart_from_rows(units: Units, declared: Declaration) -> str:
+    """What a mean is taken over, where that is not plain rows; how large a unit may be stands in the declaration."""
+    over = units.over(declared)
+    return "" if over == declared.population else over.partition(" (")[0]
+
+
+def measured(what: str, over: str) -> str:
+    """What is compared: the error rate, or the mean of a loss, and of what else than items it is the mean."""
+    return (what if what == "error rate" else f"mean {what}") + (f" over {over}" if over else "")
+
+
 def _measured(one: Comparison) -> str:
-    return one.what if one.what == "error rate" else f"mean {one.what}"
+    return measured(one.what, one.over)
 
 
 def _id(one: Comparison) -> str:
@@ -141,7 +159,7 @@ def _ceiling(value: float) -> str:
 
 
 def _floor(value: float) -> str:
-    return f"{-rounded_up(-value):+.4g}"
+    return f"{rounded_down(value):+.4g}"
 
 
 def _seen(one: Comparison) -> str:
@@ -161,13 +179,10 @@ def _statement(one: Comparison) -> Statement:
     low, high = one.interval
     return Statement(
         id=_id(one),
-        version="sound",
         title="Difference on the same items",
         bounds="difference",
         value=high,
-        log10=None,
-        trivial=None,
-        confidence=1.0 - one.delta,
+        confidence=sure(one.delta),
         verdict=one.verdict,
         subject=f"{one.a} minus {one.b}",
         quantity=f"difference in the {_measured(one)}",
@@ -180,7 +195,7 @@ def _statement(one: Comparison) -> Statement:
     )
 
 
-@refuse_unknown_options
+@refuse_unknown_options(moved=MOVED)
 def compare(
     first: Any,
     *others: Any,
@@ -197,7 +212,8 @@ def compare(
     level = failure_probability(delta, confidence)
     paths = (first, *others)
     if not others:
-        raise InputError("files", [str(first)], "at least two files of predictions")
+        fix = "Two models in one table are two files, each with the labels and its own predictions"
+        raise InputError("files", [str(first)], "at least two files of predictions", fix)
     found = [Sample.of(path, declaration) for path in paths]
     for one in found:
         one.declaration.for_verb("compare")
@@ -211,75 +227,75 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Losses of two models on the same items, in the order of the first, with their range and units."""
+    """Losses of two models on the same units (items, or groups of them), in the order of the first, and their outcome.
+
+    `discordant` counts the items that only one of them got wrong; `over` says what a mean over units is taken over,
+    where that is not plain rows.
+    """
 
     first: npt.NDArray[np.float64]
     second: npt.NDArray[np.float64]
-    outcome: Outcome
-    low: float
-    high: float
+    weights: npt.NDArray[np.float64] | None
     units: Units
+    outcome: Outcome
+    discordant: tuple[int, int] | None
+    over: str
     warnings: tuple[str, ...]
+
+    @property
+    def high(self) -> float:
+        high = self.outcome.high
+        assert high is not None
+        return high
 
 
 def paired(a: Sample, b: Sample) -> Pairs:
-    """The items of two samples matched, by ids where both have them."""
+    """The units of two samples matched, by ids where both have them."""
     order_b, warnings = _matched(a, b)
-    mine, other, declared = a.outcome(), b.outcome(), a.declaration
-    losses_a, losses_b = mine.losses, other.losses[order_b]
+    declared = a.declaration
+    mine, other = (clipped(one.outcome(), declared.clip) for one in (a, b))
+    first, second = mine.losses, other.losses[order_b]
     if (mine.kind, mine.what, mine.low, mine.high) != (other.kind, other.what, other.low, other.high):
         raise InputError("files", [a.name, b.name], "the same kind of loss in both", f"{mine.what} and {other.what}")
-    low, high = mine.low, mine.high if declared.clip is None or mine.kind == "rate" else declared.clip
-    if high is None:
+    if mine.high is None:
         raise InputError("clip", None, f"where to cut {mine.what} off", "For example --clip 5")
-    if mine.kind != "rate" and declared.clip is not None:
-        losses_a, losses_b = np.minimum(losses_a, high), np.minimum(losses_b, high)
-    return Pairs(losses_a, losses_b, mine, low, high, _units(a, b, order_b), tuple(warnings))
+    discordant = (int(np.sum(first > second)), int(np.sum(second > first))) if mine.kind == "rate" else None
+    units = _units(a, b, order_b)
+    means, others = (means_of(x, units, declared) for x in (first, second))
+    over, named = apart_from_rows(units, declared), replace(units, ids=means.ids)
+    warnings += means.warnings
+    return Pairs(means.losses, others.losses, means.weights, named, mine, discordant, over, tuple(warnings))
 
 
 def _compared(a: Sample, b: Sample, delta: float, comparisons: int, margin: float | None) -> Comparison:
     pairs = paired(a, b)
-    mine, declared, low, high = pairs.outcome, a.declaration, pairs.low, pairs.high
-    losses_a, losses_b, warnings = pairs.first, pairs.second, list(pairs.warnings)
-    discordant = p = needed = None
-    if mine.kind == "rate":
-        discordant = int(np.sum(losses_a > losses_b)), int(np.sum(losses_b > losses_a))
-    units = pairs.units
-    if units.groups is None:
-        limits = paired_limits(losses_a, losses_b, delta, low, high, order=declared.order, ids=a.ids)
-        if discordant is not None:
-            p = sign_test(*discordant).two_sided
-            more, fewer = max(discordant) / len(losses_a), min(discordant) / len(losses_a)
-            needed = items_about(more + fewer, more - fewer, delta / 2.0)
-    else:
-        # Groups: the mean over groups of the difference, rescaled to [0, 1] inside; no sign test, items are dependent.
-        width = high - low
-        scaled = np.clip(0.5 + (losses_a - losses_b) / (2.0 * width), 0.0, 1.0)
-        grouped = units_of(scaled, units.groups.tolist(), estimand=declared.estimand, max_size=declared.max_size)
-        found = mean_limits(
-            grouped.losses, delta, weights=grouped.weights, order=declared.order, two_sided=True, ids=grouped.ids
-        )
-        lower, upper, mean = (width * (2.0 * x - 1.0) for x in (found.lower, found.upper, found.mean))
-        limits = replace(found, lower=lower, upper=upper, mean=mean)
-        warnings += grouped.warnings
+    p = needed = None
+    said: Any = {"weights": pairs.weights, "order": a.declaration.order, "ids": pairs.units.ids}
+    limits = paired_limits(pairs.first, pairs.second, delta, pairs.outcome.low, pairs.high, **said)
+    grouped = pairs.units.groups is not None
+    if pairs.discordant is not None and not grouped:  # items of one group are dependent: no sign test
+        p = sign_test(*pairs.discordant).two_sided
+        more, fewer = max(pairs.discordant) / limits.n, min(pairs.discordant) / limits.n
+        needed = items_about(more + fewer, more - fewer, delta / 2.0)
     decided = limits.lower > 0.0 or limits.upper < 0.0
     return Comparison(
         a=a.name,
         b=b.name,
-        what=mine.what,
+        what=pairs.outcome.what,
         difference=limits.mean,
         interval=(limits.lower, limits.upper),
-        discordant=discordant,
+        discordant=pairs.discordant,
         p=p,
         items=limits.n,
-        unit="item" if units.groups is None else "group",
+        unit="group" if grouped else "item",
         delta=delta,
         margin=margin,
         comparisons=comparisons,
         needed=None if decided or margin is not None else needed,
-        conditions=tuple(dict.fromkeys((*CONDITIONS, *a.conditions, *b.conditions))),
+        over=pairs.over,
+        conditions=tuple(dict.fromkeys((*CONDITIONS, *range_said(pairs.outcome), *a.conditions, *b.conditions))),
         not_checked=tuple(dict.fromkeys((*a.not_checked, *b.not_checked))),
-        warnings=tuple(dict.fromkeys((*warnings, *a.warnings, *b.warnings))),
+        warnings=tuple(dict.fromkeys((*pairs.warnings, *a.warnings, *b.warnings))),
     )
 
 
@@ -324,11 +340,12 @@ def _order(a: Sample, b: Sample) -> tuple[npt.NDArray[np.int64], list[str]]:
             "ids", "an id that occurs twice", "different ids in each file", "Groups have a column: --group"
         )
     places = {id: place for place, id in enumerate(b.ids)}
-    missing = [id for id in a.ids if id not in places]
-    if missing or len(a.ids) != len(b.ids):
+    missing = sum(id not in places for id in a.ids)
+    more = len(b.ids) - (len(a.ids) - missing)
+    if missing or more:
         raise InputError(
             "ids",
-            f"{len(missing)} of {a.name} that {b.name} lacks, {len(b.ids)} rows against {len(a.ids)}",
+            f"{missing:,} items of {a.name} that {b.name} lacks, and {more:,} the other way round",
             "the same items in both files",
             "Leaving items out is a selection: score both models on all of them",
         )

@@ -19,13 +19,12 @@ import numpy.typing as npt
 from certiformer.certificates import THE_MODEL
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.rows import whole
-from certiformer.certification.statements import MOST_EXAMPLES, confidence, does_not_apply, verdict
+from certiformer.certification.statements import MOST_EXAMPLES, does_not_apply, of_bound, verdict
 from certiformer.checkpoints.adapters import is_adapter
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.cache import folder as cache_folder
-from certiformer.checkpoints.errors import NoNetwork
+from certiformer.checkpoints.checkpoint_error import NoNetwork
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Model
+from certiformer.checkpoints.network_builder import Model
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.roles import assign
 from certiformer.checkpoints.violations import facts, violations
@@ -34,7 +33,7 @@ from certiformer.theory.calculus.rademacher import gap_uniform
 from certiformer.theory.core import Bound, assumed, find, upper_bound, verified
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.report import Statement
-from certiformer.theory.measure.losses import ramp, ramp_margin
+from certiformer.theory.measure.example_losses import ramp, ramp_margin
 from certiformer.theory.measure.margins import margins
 from certiformer.theory.networks import Analysis, analyse
 
@@ -61,9 +60,9 @@ class Composed:
 
     def rows(self, share: float | None) -> list[Statement]:
         """The composition, then every theorem with what fails."""
-        from certiformer.lab.paper_results.rows import paper_quantity
+        from certiformer.lab.paper_results.result_rows import paper_quantity
 
-        absent = Statement(ID, "sound", TITLE, "gap", None, None, None, None, "does not apply", reason=self.reason)
+        absent = Statement(id=ID, title=TITLE, bounds="gap", reason=self.reason)
         found = [self._row(share) if self.analysis is not None and share is not None else absent]
         for id, reason in (self.broken or {}).items():
             result = find(id)
@@ -71,7 +70,7 @@ class Composed:
         return found
 
     def _row(self, share: float) -> Statement:
-        from certiformer.lab.paper_results.rows import GUARANTEES
+        from certiformer.lab.paper_results.result_rows import GUARANTEES
 
         analysis, n = self.analysis, self.n
         assert analysis is not None
@@ -92,21 +91,17 @@ class Composed:
                 assumed("the architecture, not only the norms, was fixed before the examples"),
             ),
         )
-        judged = verdict(bound, 1.0)
         nats = analysis.log_size(0.25)
-        return Statement(
+        informative = verdict(bound, 1.0) == "informative"
+        return of_bound(
             ID,
-            "sound",
             TITLE,
+            bound,
             "gap",
-            bound.value,
-            bound.log10,
             1.0,
-            confidence(share),
-            judged,
+            share,
             dominating=max(bound.terms, key=lambda term: bound.terms[term]),
-            n_needed=None if judged == "informative" else self._needed(analysis, self.paid - math.log(share)),
-            conditions=bound.hypotheses,
+            n_needed=None if informative else self._needed(analysis, self.paid - math.log(share)),
             terms={
                 **bound.terms,
                 "Rademacher complexity": complexity,
@@ -177,7 +172,7 @@ def composed(path: str | Path, sample: Sample) -> Composed:
         account[name] = strata.index(norm)
         return strata.radius(account[name])
 
-    measurer = Measurer(Cache(cache_folder(), "norms"))
+    measurer = Measurer(Cache("norms"))
     try:
         built, _ = model.build(measurer, margin=margin, pay=pay)
     except NoNetwork as error:

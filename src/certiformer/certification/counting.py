@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,6 +62,9 @@ class Subject:
 def pair(name: str, data: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Inputs and labels as arrays of equal length, inputs finite: what is trained on here."""
     given, truth = frameworks.examples_of(data, name)
+    if isinstance(given, Mapping):
+        raise InputError(f"{name} inputs", sorted(given), "one array of inputs")
+    given = given.toarray() if hasattr(given, "toarray") else given
     inputs = frameworks.finite(f"{name} inputs", frameworks.comparable(given))
     return inputs, frameworks.labels_of(f"{name} labels", truth)
 
@@ -93,8 +97,8 @@ def of_model(
         model = handed.asked  # what is certified is what is handed over
     if frameworks.is_own(model) and reading.outputs is None:
         reading = replace(reading, outputs="logits")  # known, not guessed
-    arrays, said, asked = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
-    facts: dict[str, Any] = {"asked": asked, **_hashed(arrays, "heldout")}
+    arrays, said, answered = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
+    facts: dict[str, Any] = {"asked": answered.asked, **_hashed(arrays, "heldout")}
     if train is not None:
         seen, more, _ = answers.arrays_of(model, train, "train", reading, batched=batched)
         arrays |= seen
@@ -114,7 +118,7 @@ def of_model(
             "unlabelled_inputs": frameworks.comparable(unlabelled),
         }
     chosen = reading if reading.classes is not None else replace(reading, **said)
-    sample = Sample.of_arrays(arrays, replace(answers.spent(chosen, arrays), title=title))
+    sample = Sample.of(arrays, replace(answers.spent(chosen, arrays), title=title))
     found = of_sample(sample)
     if known:
         handed = predictor_of(model)
@@ -130,6 +134,8 @@ def of_model(
         initial=subject.initial,
         training=dict(training or {}),
         provenance={**found.provenance, **facts, **(provenance or {})},
+        conditions=(*found.conditions, *answered.conditions),
+        not_checked=(*found.not_checked, *answered.not_checked),
     )
 
 
@@ -155,7 +161,7 @@ def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findin
     if learners.is_learner(fit):
         model = learners.fitted(fit, *seen, reading.draws)
     else:
-        model = fit(*seen, reading.draws)
+        model = _called(fit, *seen, reading.draws)
     named = replace(reading, title=reading.title or f"a model trained on {len(train)} of {len(x)} examples")
     found = of_model(Subject(model, batched=learner.batched), heldout, seen, reading=named)
     return replace(
@@ -166,11 +172,24 @@ def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findin
     )
 
 
+def _called(fit: Any, *given: Any) -> Any:
+    try:
+        inspect.signature(fit).bind(*given)
+        known = not frameworks.is_torch(fit)  # whose modules take anything
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise InputError(
+            "fit", type(fit).__name__, "an estimator, or a function fit(inputs, labels, seed) that returns a model",
+            "A trained model is certified on held-out examples: certify(model, heldout=(x, y))",
+        )  # fmt: skip
+    return fit(*given)
+
+
 def _taken(given: Any, array: npt.NDArray[Any], part: npt.NDArray[Any]) -> Any:
-    """Some of the rows; a data frame stays one, for its columns have names, and a sparse matrix stays sparse."""
-    if hasattr(given, "iloc"):
-        return given.iloc[part]
-    return given.tocsr()[part] if hasattr(given, "tocsr") else array[part]
+    """Some of the rows; a frame stays one, for its columns have names, as do arrays by name and a sparse matrix."""
+    kept = any(hasattr(given, name) for name in ("iloc", "columns", "tocsr")) or isinstance(given, Mapping)
+    return frameworks.rows_at(given, part) if kept else array[part]
 
 
 def division(n: int, fraction: float, seed: int) -> Split:

@@ -149,9 +149,16 @@ class Declaration:
     title: str = _said("", CLAIM, "What stands above the report.", metavar="TEXT")
     judging: Judging | None = _said(None, JUDGE, "Human labels of some rows and a judge's verdicts on all.")  # noqa: RUF009 (as the others)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a loss without an end was given one."""
+        return self.clip is not None or self.range is not None
+
     def __post_init__(self) -> None:
         named: Any = self.metric
         object.__setattr__(self, "metric", (named,) if isinstance(named, str) else tuple(named))
+        if not all(isinstance(name, str) for name in self.metric):
+            raise InputError("metric", list(self.metric), "names of columns")
         if self.classes is not None and not isinstance(self.classes, int):
             object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
         if self.range is not None:
@@ -272,18 +279,36 @@ class Declaration:
         return one.metadata["option"] or f"--{one.name.replace('_', '-')}"
 
 
+MOVED = {
+    **{one.name: f"declaration=Declaration({one.name}=...)" for one in fields(Declaration)},
+    **{one.name: f'declaration={{"judging": {{"{one.name}": ..., ...}}}}' for one in fields(Judging)},
+    **dict.fromkeys(("low", "high"), "declaration=Declaration(range=(low, high))"),
+    "columns": "declaration=Declaration(metric=..., label=..., group=...)",
+    "allow_twins": 'declaration=Declaration(repeats="natural")',
+}
+"""What verbs were told beside their first argument, and where it is said now."""
 _WORDS = ("title", "seed", "population")
 _JUDGED = tuple(one.name for one in fields(Judging))
+
+
+def _all_but(*used: str) -> tuple[str, ...]:
+    return tuple(one.name for one in Declaration.options() if one.name not in used)
+
+
 UNUSED: Mapping[str, tuple[str, ...]] = {
     "certify": (),
+    "certify(by=...)": _all_but("title", "repeats"),
+    "certify(evidence=...)": _all_but("title", "classes", "seed"),
     "gate": ("two_sided", "seed", "population"),
     "compare": ("models", "two_sided", "slices", "confidence_column", *_WORDS, *_JUDGED),
     "select": ("slices", "two_sided", "estimand", "max_size", "order", "range", "clip", *_WORDS, *_JUDGED),
     "look": ("two_sided", "seed", "title", "models", *_JUDGED),
-    "watch": tuple(one.name for one in Declaration.options() if one.name not in ("metric", "better", "range")),
+    "watch": _all_but("metric", "better", "range"),
 }
 """The options that a verb has no use for: it does not have them, and refuses them in Python."""
 WHY = {
+    "certify(by=...)": "What it certifies was trained by the procedures, whose settings say the rest",
+    "certify(evidence=...)": "A record says it itself: HoldOut(..., models=3, two_sided=True)",
     "gate": "A gate has both sides",
     "compare": "Models are counted here, and both sides are given",
     "select": "A selection answers about the error rate among the answered",

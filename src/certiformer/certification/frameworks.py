@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,12 +21,18 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.repeats import hashes
+from certiformer.certification.split import whole_numbers
 from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
 BATCH = 512
 ALONG = 4096
 """Examples at a time for a model that is asked again and again."""
+IGNORED = -100
+"""The label of a token that counts for nothing, in Hugging Face's convention."""
+AGAIN, ALONE = 32, 8
+"""Rows drawn at random that are asked again in a batch of their own, and each by itself."""
+UNSEEN_BATCH = "whether the model's answer to an example depends on the others of its batch"
 METHODS = {"labels": "predict", "probabilities": "predict_proba", "logits": "decision_function"}
 NAMED_OUTPUTS = {"logits": "logits", "probabilities": "probabilities", "probs": "probabilities", "label": "labels"}
 """What an entry of a dictionary is, by its name."""
@@ -44,6 +50,18 @@ class Answer:
     """The labels of the classes, in the order of the columns."""
     table: Array | None = None
     """Probabilities of these classes, beside labels."""
+    apart: tuple[int, int] | None = None
+    """How many rows were asked again in a batch of their own, and alone; None where rows cannot meet each other."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        again, alone = self.apart or (0, 0)
+        same = f"{again} rows asked again apart, {alone} of them alone, had the same answers"
+        return (f"the model answers each example by itself: {same}",) if again else ()
+
+    @property
+    def not_checked(self) -> tuple[str, ...]:
+        return (UNSEEN_BATCH,) if self.apart == (0, 0) else ()
 
 
 # Which library
@@ -54,7 +72,8 @@ def _from(value: Any, library: str) -> bool:
 
 
 def is_torch(model: Any) -> bool:
-    return _from(model, "torch") and hasattr(model, "state_dict")
+    """A module of torch; one of Keras is asked by its own `predict`, whatever computes for it."""
+    return _from(model, "torch") and hasattr(model, "state_dict") and not _from(model, "keras")
 
 
 def is_jax(model: Any) -> bool:
@@ -65,6 +84,17 @@ def is_jax(model: Any) -> bool:
 def is_sklearn(model: Any) -> bool:
     """An estimator of scikit-learn itself, not one of a class that derives from it elsewhere."""
     return type(model).__module__.split(".")[0] == "sklearn"
+
+
+def _rows_apart(model: Any) -> bool:
+    """Scikit-learn with all its parts: its rows do not meet. A function or a step of the caller's may look at all."""
+
+    def harmless(part: Any) -> bool:
+        if hasattr(part, "get_params") and not isinstance(part, type):
+            return _rows_apart(part)
+        return not callable(part) or isinstance(part, type) or is_sklearn(part)
+
+    return is_sklearn(model) and all(map(harmless, model.get_params(deep=True).values()))
 
 
 def is_own(model: Any) -> bool:
@@ -97,7 +127,7 @@ def array_of(value: Any, name: str = "array") -> Any:
         raise InputError(name, "a masked entry", "a value in every row", f"Look at row {row + 1}")
     if isinstance(value, (np.ndarray, str, bytes)) or hasattr(value, "blocks"):
         return value
-    if _from(value, "torch"):
+    if _from(value, "torch") and hasattr(value, "detach"):
         found = value.detach().cpu()
         # numpy has no bfloat16.
         return (found.float() if "bfloat16" in str(found.dtype) else found).numpy()
@@ -132,7 +162,7 @@ def labels_of(name: str, labels: Any) -> Array:
         if np.isnan(values).any():
             row = int(np.flatnonzero(np.isnan(values.reshape(len(values), -1)).any(axis=1))[0])
             raise InputError(name, "nan", "a label for every example", f"Look at example {row}")
-        return values.astype(np.int64) if np.all(values == np.round(values)) else values
+        return values.astype(np.int64) if whole_numbers(values) else values
     return values.astype(np.int64) if values.dtype.kind == "b" else values
 
 
@@ -143,23 +173,40 @@ def examples_of(data: Any, part: str) -> tuple[Any, Any]:
         if labels.size == 0:
             raise InputError(f"{part} labels", "a DMatrix without labels", "DMatrix(x, label=y)")
     elif is_loader(data):
-        batches = [(array_of(inputs), array_of(labels)) for inputs, labels in _batches(data, part)]
+        batches = list(_batches(data, part))
         if not batches:
             raise InputError(part, "no batches", "at least one example")
-        inputs, labels = (np.concatenate(some) for some in zip(*batches, strict=True))
+        inputs, labels = (_joined(list(some), part) for some in zip(*batches, strict=True))
     else:
         inputs, labels = _pair(data, part)
+    labels = labels.toarray() if hasattr(labels, "toarray") else labels
+    if hasattr(inputs, "num_row") and not hasattr(inputs, "get_data"):
+        fix = "Give what it was made of"
+        raise InputError(
+            f"{part} inputs", type(inputs).__name__, "rows that can be read: an array or a data frame", fix
+        )
     n = _rows(inputs)
     if n == 0:
         raise InputError(f"{part} inputs", "no examples", "at least one example")
     if n != len(labels):
         raise InputError(f"{part} labels", f"{len(labels)} labels", f"one for each of {n} inputs")
+    refuse_other_order(part, inputs, labels)
     return inputs, labels
 
 
+def refuse_other_order(name: str, one: Any, other: Any) -> None:
+    """Rows of pandas are paired by their place: an index that names the same rows in another order is asked about."""
+    if not (hasattr(one, "iloc") and hasattr(other, "iloc")):
+        return
+    mine, theirs = (list(thing.index) for thing in (one, other))
+    if mine != theirs and set(mine) == set(theirs):
+        fix = "Rows are paired by their place: say which order is meant by .loc[...] or .reset_index(drop=True)"
+        raise InputError(name, "the same index in another order", "one order", fix)
+
+
 def _pair(data: Any, part: str) -> tuple[Any, Any]:
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
-        raise InputError(part, type(data).__name__, "a pair (inputs, labels)")
+    if not isinstance(data, (tuple, list)) or len(data) != 2 or any(one is None for one in data):
+        raise InputError(part, type(data).__name__, "a pair (inputs, labels), or a loader of such pairs")
     return data[0], data[1]
 
 
@@ -167,9 +214,9 @@ def _rows(inputs: Any) -> int:
     if hasattr(inputs, "num_row"):
         return int(inputs.num_row())
     shape = getattr(inputs, "shape", None)
-    if shape is not None and len(shape) == 0:
-        return 0
-    return int(shape[0]) if shape else len(inputs)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 0
+    return _rows(next(iter(inputs.values()))) if isinstance(inputs, Mapping) and inputs else len(inputs)
 
 
 def comparable(inputs: Any) -> Array:
@@ -177,10 +224,27 @@ def comparable(inputs: Any) -> Array:
     if hasattr(inputs, "num_row"):
         inputs = inputs.get_data()
     if hasattr(inputs, "tocsr"):
-        return np.array([hashes(row.toarray())[0].hex() for row in inputs.tocsr()])
+        return np.array([hashes(row.toarray().reshape(1, -1))[0].hex() for row in inputs.tocsr()])
+    if isinstance(inputs, Mapping):
+        return _by_parts(inputs)
     if isinstance(inputs, (list, tuple)) and any(isinstance(one, Mapping) for one in inputs):
         return np.array([repr(one) for one in inputs])
     return np.asarray(array_of(inputs))
+
+
+def _by_parts(inputs: Mapping[str, Any]) -> Array:
+    """One text for each row of several arrays by name; what an attention mask hides is no part of it."""
+    n = _rows(inputs)
+    parts = {name: np.asarray(array_of(inputs[name])) for name in sorted(inputs)}
+    parts = {name: part for name, part in parts.items() if part.ndim and len(part) == n}
+    mask = parts.pop("attention_mask", None) if len(parts) > 1 else None
+    told = [""] * n
+    for name, part in parts.items():
+        masked = mask is not None and part.shape == mask.shape
+        for row in range(n):
+            seen = part[row][mask[row] != 0] if mask is not None and masked else part[row]
+            told[row] += f"{name} {hashes(seen[None])[0].hex()} "
+    return np.array(told)
 
 
 def finite(name: str, inputs: Array) -> Array:
@@ -214,6 +278,8 @@ def answer(model: Any, inputs: Any, reading: Declaration, part: str = "heldout",
     """What a model says about a batch of inputs."""
     if isinstance(model, type):
         raise InputError("model", model.__name__, "an object, not its class", f"Make one: {model.__name__}(...)")
+    if is_torch(model):
+        return run_torch(model, (inputs, np.zeros(_rows(inputs))), part)[0]
     if is_jax(model) and not batched:
         return Answer(outputs_of(model, comparable(inputs)), "a function of one example, mapped with JAX")
     if _from(model, "xgboost") and hasattr(model, "save_config"):
@@ -233,31 +299,48 @@ def answer(model: Any, inputs: Any, reading: Declaration, part: str = "heldout",
 def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer:
     """An object is asked by `predict`, else by its probabilities, else by its scores; `outputs` chooses another."""
     wanted = [METHODS[reading.outputs]] if reading.outputs is not None else list(METHODS.values())
-    method = next((name for name in wanted if hasattr(model, name)), None)
-    if method is None and hasattr(model, "predict") and classes_of(model) is None:
-        method = "predict"  # the caller says what it gives
-    if method is None:
-        can = ", ".join(name for name in METHODS.values() if hasattr(model, name))
-        raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {can}")
-    values, form = _extracted(_asked(model, method, inputs, part))
     classes = classes_of(model)
+    can = [name for name in METHODS.values() if hasattr(model, name)]
+    method = next((name for name in wanted if name in can), "predict" if "predict" in can else None)
+    if method is None:
+        raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {', '.join(can)}")
+    given = _asked(model, method, inputs, part)
+    if method == "predict_proba" and isinstance(given, list) and np.ndim(given[0]) == 2:
+        fix = 'Say outputs="labels" for the fraction of wrong labels'
+        raise InputError("outputs", "a table of probabilities for each of several labels", "one table", fix)
+    values, form = _extracted(given)
+    if method == "predict" and classes is not None and _no_labels(values):
+        classes = None  # the caller says what it gives
+    if method not in wanted and classes is not None:
+        raise InputError("outputs", reading.outputs, f"what {type(model).__name__} has: {', '.join(can)}")
+    apart = None
+    if not _rows_apart(model) and part == "heldout":
+        apart = _asked_again(lambda some: _extracted(_asked(model, method, some, part))[0], inputs, values)
+        if apart is None:
+            raise _depends(method, f"lambda x: model.{method}([x])[0]")
     if method == "decision_function" and getattr(model, "decision_function_shape", None) == "ovo":
         raise InputError("outputs", "scores of pairs of classes (ovo)", "one score per class", 'Say outputs="labels"')
     if method != "predict":
         form = "probabilities" if method == "predict_proba" else "logits"
-        return Answer(np.asarray(values, np.float64), method, form, classes)
+        return Answer(np.asarray(values, np.float64), method, form, classes, apart=apart)
     if classes is None:
-        return Answer(values, method, form or _predicted(values, reading, type(model).__name__, _kind(model)))
+        form = form or _predicted(values, reading, type(model).__name__, _kind(model))
+        return Answer(values, method, form, apart=apart)
     if values.ndim == 2 and values.shape[1] == 1 and values.dtype.kind in "USOiub":
         values = values[:, 0]
     table = None
     if hasattr(model, "predict_proba") and part == "heldout" and values.ndim == 1:
         table = np.asarray(_asked(model, "predict_proba", inputs, part), dtype=np.float64)
-    return Answer(values, method, "labels" if values.ndim == 1 else form, classes, table)
+    return Answer(values, method, "labels" if values.ndim == 1 else form, classes, table, apart)
+
+
+def _no_labels(values: Array) -> bool:
+    """One number for each example that is not whole: no answer of a classifier."""
+    return values.dtype.kind == "f" and values.size == len(values) and bool(np.any(values != np.round(values)))
 
 
 def _asked(model: Any, method: str, inputs: Any, part: str) -> Any:
-    quiet = {"verbose": 0} if _from(model, "keras") else {}
+    quiet = {"verbose": 0} if _from(model, "keras") and not hasattr(model, "get_params") else {}
     given = inputs if not isinstance(inputs, (list, tuple)) or _is_text(inputs) else np.asarray(array_of(inputs))
     try:
         return getattr(model, method)(given, **quiet)
@@ -279,7 +362,7 @@ def classes_of(model: Any) -> Array | None:
     if known is None or (isinstance(known, list) and any(np.ndim(one) for one in known)):
         return None
     found = labels_of("classes_", known)
-    return found if found.ndim == 1 else None
+    return found if found.ndim == 1 and found.size else None
 
 
 def _kind(model: Any) -> str:
@@ -292,19 +375,20 @@ def _predicted(values: Array, reading: Declaration, name: str, kind: str = "") -
     """What `predict` of an object without `classes_` gives: labels are whole numbers or names, one per example."""
     single = values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
     whole = values.dtype.kind in "USOib" or (values.dtype.kind == "f" and single and np.all(values == np.round(values)))
-    if kind == "clusterer" and reading.outputs is None:
+    if kind in ("clusterer", "density_estimator") and reading.outputs is None:
         fix = 'If the numbers of its clusters are the labels, say outputs="labels"'
         raise InputError("model", name, "a classifier: clusters have numbers, not names", fix)
     if whole and kind != "regressor":
         return "labels" if single else None
-    if not single or reading.outputs is not None or reading.clip is not None:
+    if not single or reading.outputs is not None or reading.bounded:
         return None
     raise InputError(
         "outputs",
         f"predict of {name} gives one number per example, not a class",
         "what it is",
         'Say outputs="probabilities" (of class 1), or outputs="logits". A regressor is certified by its absolute error '
-        "with clip=C, or by its losses: certify(predictions={'heldout_losses': ...})",
+        "with clip=C (or range=(0, C), if none can be larger), or by its losses: "
+        "certify(predictions={'heldout_losses': ...})",
     )
 
 
@@ -337,19 +421,19 @@ def _function(function: Callable[..., Any], inputs: Any, part: str, *, batched: 
         try:
             values, form = _extracted(function(batch))
             if batched:
-                return Answer(values, "a function of a batch", form, classes)
+                return Answer(values, "a function of a batch", form, classes, apart=(0, 0))
             if values.ndim == 0 or len(values) != n:
                 said.append(f"of a batch it gave shape {values.shape}")
-            elif all(_same(values[k], _extracted(function(_one(batch, k)))[0]) for k in sorted({0, n // 2, n - 1})):
-                return Answer(values, "a function of a batch", form, classes)
-            else:
-                said.append("of a batch it gave another answer to an example than to this example alone")
+                continue
+            apart = _asked_again(lambda some: _extracted(function(some))[0], batch, values)
+            if apart is not None:
+                return Answer(values, "a function of a batch", form, classes, apart=apart)
+            said.append("of a batch it gave another answer to an example than to this example alone")
         except Exception as error:  # whatever a stranger's function raises
             said.append(f"of a batch it said: {error}")
     if not batched:
-        rows = inputs if _is_listed(inputs) else comparable(inputs)
         try:
-            values, form = _row_by_row(function, rows.tolist() if _is_text(rows) and hasattr(rows, "tolist") else rows)
+            values, form = _row_by_row(function, _single_rows(inputs))
             return Answer(values, "a function of one example", form, classes)
         except Exception as error:
             said.append(f"of one example it said: {error}")
@@ -362,11 +446,21 @@ def _batch_forms(inputs: Any) -> list[Any]:
     """The batch as it was given, and as an array; texts as a list, which every library reads."""
     if _is_listed(inputs):
         return [list(inputs)]
+    if isinstance(inputs, Mapping):
+        return [inputs]
     if _is_text(inputs):
         return [list(comparable(inputs).tolist())]
     if isinstance(inputs, np.ndarray):
         return [inputs]
     return [comparable(inputs)] if isinstance(inputs, (list, tuple)) else [inputs, comparable(inputs)]
+
+
+def _single_rows(inputs: Any) -> Any:
+    """What a function of one example is given, one after the other."""
+    if isinstance(inputs, Mapping):
+        return [{name: part[row] for name, part in inputs.items()} for row in range(_rows(inputs))]
+    rows = inputs if _is_listed(inputs) else comparable(inputs)
+    return rows.tolist() if _is_text(rows) and hasattr(rows, "tolist") else rows
 
 
 def _is_text(inputs: Any) -> bool:
@@ -380,17 +474,50 @@ def _is_listed(inputs: Any) -> bool:
     return isinstance(inputs, (list, tuple)) and bool(inputs) and isinstance(inputs[0], (str, Mapping))
 
 
-def _one(batch: Any, place: int) -> Any:
-    return batch.iloc[place : place + 1] if hasattr(batch, "iloc") else batch[place : place + 1]
+def _asked_again(ask: Callable[[Any], Array], inputs: Any, values: Array) -> tuple[int, int] | None:
+    """How many rows were asked again apart from the others, and how many alone; None if an answer was another one.
+
+    The rows are drawn at random, beside the first and the last: what looks at other rows of its batch looks at others.
+    """
+    n = _rows(inputs)
+    if values.ndim == 0 or len(values) != n:
+        return 0, 0  # it is refused for that where it is counted
+    drawn = np.random.default_rng(0).permutation(n)
+    some = np.array(list(dict.fromkeys((n - 1, 0, *drawn[:AGAIN].tolist())))[:AGAIN])
+    for places in (some, *(some[k : k + 1] for k in range(min(ALONE, len(some))))):
+        again = ask(rows_at(inputs, places))
+        if np.ndim(again) == 0 or len(again) != len(places):
+            return None
+        if not all(_same(values[place], again[k]) for k, place in enumerate(places)):
+            return None
+    return len(some), min(ALONE, len(some))
+
+
+def _depends(who: str, instead: str) -> InputError:
+    return InputError(
+        "model", f"{who} gave another answer to an example than in another batch", "answers to each example by itself",
+        f"If it draws at random, give a function of one example: {instead}",
+    )  # fmt: skip
+
+
+def rows_at(inputs: Any, places: Array) -> Any:
+    if hasattr(inputs, "tocsr"):
+        return inputs.tocsr()[places]
+    if isinstance(inputs, Mapping):
+        return {name: rows_at(part, places) for name, part in inputs.items()}
+    if isinstance(inputs, (list, tuple)):
+        return [inputs[place] for place in places]
+    return inputs.iloc[places] if hasattr(inputs, "iloc") else inputs[places]
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Whether one of many answers is the answer to this one alone, up to the rounding of a batch."""
+    """Whether one of many answers is the answer among others, up to the rounding of half precision."""
     mine, theirs = np.atleast_1d(one).reshape(-1), np.atleast_1d(other).reshape(-1)
     if mine.shape != theirs.shape:
         return False
     if mine.dtype.kind in "fc":
-        return bool(np.allclose(mine, theirs, rtol=1e-3, atol=1e-5, equal_nan=True))
+        size = np.max(np.abs(np.where(np.isfinite(mine), mine, 0.0)), initial=0.0)
+        return bool(np.allclose(mine, theirs, rtol=1e-2, atol=1e-2 * size + 1e-5, equal_nan=True))
     return bool(np.all(mine == theirs))
 
 
@@ -398,8 +525,26 @@ def _row_by_row(function: Callable[..., Any], rows: Any) -> tuple[Array, str | N
     first = function(rows[0])
     if _from(first, "jax") or _from(first, "jaxlib"):
         return outputs_of(function, np.asarray(rows)), None
+    if isinstance(first, (list, tuple)) and all(np.ndim(one) == 0 for one in first) and not _are_scores(first):
+        raise InputError(
+            "the model's outputs", repr(first)[:60], "one label, or a list of scores",
+            "It may be a label with its confidence: return the label alone, or the scores of all classes as floats",
+        )  # fmt: skip
     found = [_extracted(first), *(_extracted(function(row)) for row in rows[1:])]
     return np.asarray([values for values, _ in found]), found[0][1]
+
+
+def _length(one: Any) -> int | None:
+    """How many numbers a vector or a list has; None for anything else."""
+    shape = getattr(one, "shape", None)
+    if shape is None:
+        return len(one) if isinstance(one, list) else None
+    return int(shape[0]) if len(shape) == 1 else None
+
+
+def _are_scores(row: Sequence[Any]) -> bool:
+    """Whether what a function of one example returns is a list of numbers of one kind; a tuple holds several things."""
+    return isinstance(row, list) and len({np.asarray(one).dtype.kind for one in row}) == 1
 
 
 def _extracted(given: Any) -> tuple[Array, str | None]:
@@ -408,14 +553,25 @@ def _extracted(given: Any) -> tuple[Array, str | None]:
         return np.asarray(array_of(given.logits)), "logits"
     if isinstance(given, Mapping):
         name = next((name for name in NAMED_OUTPUTS if name in given), next(iter(given)) if len(given) == 1 else None)
-        if name is None:
-            raise InputError("the model's outputs", sorted(map(str, given)), f"one of {', '.join(NAMED_OUTPUTS)}")
+        if name is None or ("label" in given and name != "label"):
+            expected = f"one of {', '.join(NAMED_OUTPUTS)}"
+            raise InputError("the model's outputs", sorted(map(str, given)), expected, "Return what decides, alone")
         return np.asarray(array_of(given[name])), NAMED_OUTPUTS.get(name)
     if isinstance(given, (list, tuple)) and given and all(isinstance(one, Mapping) for one in given):
         found = [_extracted(one) for one in given]
         return np.asarray([values for values, _ in found]), found[0][1]
+    shapes = [getattr(one, "shape", None) for one in given] if isinstance(given, (list, tuple)) else []
+    if len({*shapes} - {None}) > 1 and (isinstance(given, list) or shapes[0] == ()):
+        told = ", ".join(str(tuple(shape or ())) for shape in shapes)
+        raise InputError("the model's outputs", f"arrays of shapes {told}", "one array", "Return what decides, alone")
     if isinstance(given, tuple) and given and np.ndim(array_of(given[0])) > 0:
-        return np.asarray(array_of(given[0])), None
+        first = np.asarray(array_of(given[0]))
+        if first.ndim == 1 and first.dtype.kind == "f" and any(_length(one) == len(first) for one in given[1:]):
+            raise InputError(
+                "the model's outputs", "a tuple of several numbers for each example", "one answer to each example",
+                "Is the first the answer, or a confidence? Return the labels alone, or the scores of all classes",
+            )  # fmt: skip
+        return first, None
     return np.asarray(array_of(given)), None
 
 
@@ -429,33 +585,73 @@ def run_torch(model: Any, data: Any, part: str) -> tuple[Answer, Array, Array | 
     device = next((tensor.device for tensor in model.parameters()), torch.device("cpu"))
     if is_dataset(data):
         data = torch.utils.data.DataLoader(data, batch_size=BATCH)
-    training = model.training
+    modes = {module: module.training for module in model.modules()}
     model.eval()
     outputs: list[tuple[Array, str | None]] = []
     labels: list[Array] = []
-    seen: list[Array | None] = []
+    seen: list[Array] = []
+    apart: tuple[int, int] | None = None
+
+    def ask(some: Any) -> tuple[Array, str | None]:
+        return _extracted(_called(model, some, device))
+
     try:
         with torch.no_grad():
             for inputs, truth in _batches(data, part):
                 try:
-                    outputs.append(_extracted(_called(model, inputs, device)))
-                except (RuntimeError, TypeError, ValueError) as error:
-                    if isinstance(error, InputError):
-                        raise
+                    outputs.append(ask(inputs))
+                    if apart is None:  # the first batch stands for the others
+                        apart = _asked_again(lambda some: ask(some)[0], inputs, outputs[0][0])
+                        if apart is None:
+                            raise _depends(type(model).__name__, "lambda x: model(x[None])[0]")
+                except InputError:
+                    raise
+                except Exception as error:  # whatever a stranger's module raises
                     raise InputError(
                         f"{part} inputs", _shown(inputs), "what the model takes", f"It said: {error}"
                     ) from error
                 labels.append(np.asarray(array_of(truth)))
-                seen.append(None if isinstance(inputs, Mapping) else comparable(inputs))
+                seen.append(comparable(inputs))
     finally:
-        model.train(training)
+        for module, training in modes.items():
+            module.training = training
     if not outputs:
         raise InputError(part, "no batches", "at least one example")
-    known = [one for one in seen if one is not None]
-    found = Answer(np.concatenate([values for values, _ in outputs]), "a torch module", outputs[0][1])
+    answered = [values for values, _ in outputs]
+    tokens = answered[0].ndim == 3 and labels[0].ndim == 2
+    if tokens and getattr(model, "can_generate", bool)() and not model.config.is_encoder_decoder:
+        raise of_the_next(f"labels beside answers of {type(model).__name__}, which are about the next token")
+    values = _stacked(answered, "the model's outputs", 0 if tokens else None)
+    found = Answer(values, "a torch module", outputs[0][1], apart=apart)
     # A module's logits may be anything: what looks like something else is asked about.
     found = replace(found, form=None if found.form == "logits" else found.form)
-    return found, np.concatenate(labels), np.concatenate(known) if len(known) == len(seen) else None
+    truth = _stacked(labels, f"{part} labels", IGNORED if tokens else None)
+    return found, truth, _stacked(seen, f"{part} inputs", 0 if seen[0].ndim == 2 else None)
+
+
+def _joined(batches: list[Any], name: str) -> Any:
+    if isinstance(batches[0], Mapping):
+        return {key: _joined([one[key] for one in batches], key) for key in batches[0]}
+    return _stacked([np.asarray(array_of(one)) for one in batches], name, None)
+
+
+def _stacked(batches: list[Array], name: str, fill: int | None) -> Array:
+    """Batches below one another; sequences that were padded batch by batch are padded with `fill` to the longest."""
+    if fill is not None:
+        longest = max(one.shape[1] for one in batches)
+        more = [((0, 0), (0, longest - one.shape[1]), *[(0, 0)] * (one.ndim - 2)) for one in batches]
+        batches = [np.pad(one, pad, constant_values=fill) for one, pad in zip(batches, more, strict=True)]
+    try:
+        return np.concatenate(batches)
+    except ValueError as error:
+        raise InputError(name, "batches of different shapes", "one shape of example", f"It said: {error}") from error
+
+
+def of_the_next(got: str) -> InputError:
+    return InputError(
+        "labels", got, "each label at the place of its answer",
+        "A causal language model answers with the next token: give logits[:, :-1] and labels[:, 1:]",
+    )  # fmt: skip
 
 
 def _shown(inputs: Any) -> Any:
@@ -478,7 +674,9 @@ def _called(model: Any, inputs: Any, device: Any) -> Any:
 
 def _batches(data: Any, part: str) -> Iterator[tuple[Any, Any]]:
     if is_loader(data):
-        for batch in data:
+        if getattr(data, "drop_last", False):
+            raise InputError(part, "a loader with drop_last=True", "one that drops no example", "Say drop_last=False")
+        for batch in _each(data, part):
             if isinstance(batch, Mapping):
                 name = next((key for key in ("labels", "label") if key in batch), None)
                 if name is None:
@@ -488,8 +686,18 @@ def _batches(data: Any, part: str) -> Iterator[tuple[Any, Any]]:
                 yield _pair(batch, f"a batch of {part}")
         return
     inputs, labels = examples_of(data, part)
-    for start in range(0, len(inputs), BATCH):
-        yield inputs[start : start + BATCH], labels[start : start + BATCH]
+    n = _rows(inputs)
+    for start in range(0, n, BATCH):
+        places = np.arange(start, min(start + BATCH, n))
+        yield rows_at(inputs, places), rows_at(labels, places)
+
+
+def _each(data: Any, part: str) -> Iterator[Any]:
+    try:
+        yield from data
+    except RuntimeError as error:  # what the library says of examples that make no batch
+        expected = "examples of one shape, or a loader that pads them"
+        raise InputError(part, type(data).__name__, expected, f"It said: {error}") from error
 
 
 # JAX
@@ -520,9 +728,9 @@ def outputs_of(
         filled = np.concatenate([part, np.repeat(part[:1], short, axis=0)]) if short else part
         try:
             parts.append(np.asarray(compiled(jnp.asarray(filled)))[: len(part)])
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
+        except InputError:
+            raise
+        except Exception as error:  # whatever a stranger's function raises
             raise InputError(
                 "inputs", f"examples of shape {values.shape[1:]}", "what the model takes", f"It said: {error}"
             ) from error

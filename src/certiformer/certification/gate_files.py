@@ -26,7 +26,7 @@ from certiformer.evaluation.order import hash_order
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.locks import NoLocking, locked
-from certiformer.theory.core.schema import TEXTS, record, tables, violations
+from certiformer.theory.core.schema import TEXTS, holding, record, tables, violations
 from certiformer.theory.core.whole_files import write_text
 
 Array = npt.NDArray[np.float64]
@@ -37,8 +37,8 @@ _RUN = {
 }  # fmt: skip
 _GATE = {"decided_at": {"type": ["integer", "null"]}}
 _SHAPES: Mapping[str, Mapping[str, Any]] = {
-    LEDGER: {"runs": {"type": "array", "items": record(_RUN)}},
-    STATE: {"gates": tables({**tables(), "properties": _GATE}), "seen": tables(tables({"type": "number"}))},
+    LEDGER: holding({"runs": {"type": "array", "items": record(_RUN)}}),
+    STATE: holding({"gates": tables({**tables(), "properties": _GATE}), "seen": tables(tables({"type": "number"}))}),
 }
 """What the two files consist of, beside their kind and settings."""
 
@@ -81,17 +81,25 @@ def _read(path: Path, kind: str, option: str, settings: Mapping[str, Any]) -> di
     found = read_json(path, f"a {kind} ({option})")
     if found.get("kind") != kind or not isinstance(found.get("settings"), dict):
         raise InputError(option, str(path), f"a {kind}", "Name another file: it is made by the first run")
-    kept, mine = found["settings"], json.loads(json.dumps(settings))
+    kept, mine = (_flat(one) for one in (found["settings"], json.loads(json.dumps(settings))))
+    if kind == LEDGER:  # whose runs may be of different models, each with its title
+        mine["title"] = kept.get("title")
     for name in dict.fromkeys((*kept, *mine)):
         if kept.get(name) != mine.get(name):
             raise InputError(
                 name, mine.get(name), f"what {path} was begun with: {kept.get(name)!r}",
                 "Settings are fixed before the first look. For another question begin another file, with new items",
             )  # fmt: skip
-    shape = {"type": "object", "properties": _SHAPES[kind], "required": list(_SHAPES[kind])}
-    if any(violations(found, shape)):
+    if any(violations(found, _SHAPES[kind])):
         raise _changed(path, kind, option)
     return found
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings by name, those of the declaration among them."""
+    declared = settings.get("declaration")
+    own = {name: value for name, value in settings.items() if name != "declaration"}
+    return own | (declared if isinstance(declared, dict) else {})
 
 
 def _changed(path: Path, kind: str, option: str) -> InputError:
@@ -193,7 +201,7 @@ def _refuse_shared(items: frozenset[str], runs: Iterable[Run]) -> None:
 
 
 class State:
-    """What an anytime gate has counted: its sums, and every item by hash with its loss, so that none counts twice."""
+    """What an anytime gate has counted: its sums, and every item by hash with its loss, in the order it was counted."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self.path, self.settings = path, settings
@@ -204,19 +212,20 @@ class State:
             raise _changed(path, STATE, "--anytime")
 
     def gate(self, label: str, new: AnytimeGate) -> AnytimeGate:
-        """The gate of a question as it was left; `new`, with the same settings, before anything was counted."""
+        """The gate of a question as it was left, made again from what it saw; `new` before anything was counted."""
         if label not in self._gates:
             return new
         try:
             kept, losses = AnytimeGate.resume(self._gates[label]), list(self._seen[label].values())
-            total = math.fsum((loss - new.low) / (new.high - new.low) for loss in losses)
-            fixed = ("threshold", "delta", "binary", "low", "high")
-            same = all(getattr(kept, name) == getattr(new, name) for name in fixed)
-            counted = kept.n == len(losses) and abs(kept.total - total) <= 1e-9 * (1.0 + total)
-            known = kept.decided in ("pass", "fail", "undecided") and 0.0 <= kept.squares <= kept.n
+            end = len(losses) if kept.decided_at is None else kept.decided_at
+            for part in (losses[:end], losses[end:]):
+                if part:
+                    new.update(part)
+            mine, again = kept.state(), new.state()
+            sums = all(math.isclose(mine.pop(name), again.pop(name), rel_tol=1e-9) for name in ("total", "squares"))
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise _changed(self.path, STATE, "--anytime") from error
-        if not (same and counted and known):
+        if mine != again or not sums:
             raise _changed(self.path, STATE, "--anytime")
         return kept
 
@@ -248,9 +257,9 @@ class State:
                 )  # fmt: skip
         if not new:
             return np.zeros(0)
+        new = [new[place] for place in hash_order([keys[place] for place in new])]
         seen |= {keys[place]: float(losses[place]) for place in new}
-        chosen = losses[new]
-        return np.asarray(chosen[hash_order([keys[place] for place in new])])
+        return np.asarray(losses[new])
 
     def keep(self, label: str, gate: AnytimeGate) -> None:
         """Put a gate back."""

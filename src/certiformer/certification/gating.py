@@ -21,12 +21,14 @@ from certiformer.certificates import THE_MODEL
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification import comparing
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import MOVED, Declaration
 from certiformer.certification.gate_files import Ledger, Run, State, digest, held, items_of
-from certiformer.certification.losses import Units, records
+from certiformer.certification.losses import Asked, Units, clipped, means_of, range_said, records
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.table import Outcome
-from certiformer.evaluation import mean_limits, rate_limits, units_of
+from certiformer.certification.statements import closed, figure
+from certiformer.certification.statements import confidence as sure
+from certiformer.evaluation import mean_limits, rate_limits
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.gates import (
     AnytimeGate,
@@ -38,12 +40,12 @@ from certiformer.evaluation.gates import (
     gate_rate,
     items_to_decide,
 )
-from certiformer.evaluation.planning import items_about
+from certiformer.evaluation.planning import units_about
 from certiformer.evaluation.tries import Kind, task_scores
-from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
+from certiformer.report.numbers import percent
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.hypothesis import assumed
-from certiformer.theory.core.report import Report, Statement, fitting, visible
+from certiformer.theory.core.report import Report, Statement, confidence_text, fitting, visible
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}
 """The exit codes of the command line; 2 is wrong use."""
@@ -76,15 +78,13 @@ class GateReport(Report):
         return EXIT[self.verdict]
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
-    """One mean that is asked about: an outcome of all rows, or of a slice, and the threshold it must not exceed."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Question(Asked):
+    """What is asked about, and the threshold it must not exceed."""
 
-    label: str
-    subject: str
-    outcome: Outcome
-    units: Units
     threshold: float
+    over: str = ""
+    """What the mean is taken over, where that is not the items: groups, their rows, tokens."""
 
     @property
     def rate(self) -> bool:
@@ -98,8 +98,12 @@ class Question:
     @property
     def mean(self) -> str:
         """What is asked about, in words."""
-        over = "" if self.units.groups is None else ", a mean over groups,"
-        return f"the {'error rate' if self.rate else f'mean {self.outcome.what}'} of {self.subject}{over}"
+        if self.outcome.asks:
+            return self.outcome.asks
+        part = self.subject.removeprefix(THE_MODEL).lstrip(", ")
+        over = f", a mean over {self.over}" if self.over else ""
+        what = self.outcome.what if self.rate else f"mean {self.outcome.what}"
+        return closed(f"the {what} {part or f'of {THE_MODEL}'}{over}")
 
     def answer(self, verdict: str) -> str:
         """What is said of the mean."""
@@ -111,10 +115,10 @@ class Question:
         }[verdict]
 
     def figure(self, value: float) -> str:
-        return f"{100 * value:.6g} %" if self.rate else f"{value:.6g}"
+        return percent(value) if self.rate else f"{value:.12g}"
 
 
-@refuse_unknown_options
+@refuse_unknown_options(moved=MOVED)
 def gate(
     source: Any,
     *,
@@ -187,6 +191,8 @@ def _refuse(error: Any, against: Any, margin: Any, anytime: Any, ledger: Any, de
     if anytime is not None and (against is not None or ledger is not None):
         other = "--against" if against is not None else "--ledger"
         raise InputError("--anytime", other, "a state alone", "It spends delta once, for one threshold, for ever")
+    if against is not None and declared.order != "average":
+        raise InputError("order", declared.order, "nothing beside --against", "Its order is the average of 16")
     if against is not None and (declared.slices is not None or declared.models != 1):
         raise InputError("--against", "slices or models", "one comparison", "Compare several: certiformer compare")
     if declared.judging is not None and (against is not None or anytime is not None or ledger is not None):
@@ -205,35 +211,22 @@ def _questions(sample: Sample, error: float | Mapping[str, float]) -> list[Quest
                 raise InputError("error", f"no threshold of {name}", "one for each metric", f"--error {name}=0.05")
     found = []
     declared = sample.declaration
-    for name, outcome in zip(names, sample.outcomes, strict=True):
-        threshold = float(error[name] if isinstance(error, Mapping) else error)
-        one = outcome
-        if outcome.kind != "rate" and declared.clip is not None:
-            clipped = np.minimum(outcome.losses, declared.clip)
-            one = replace(outcome, losses=clipped, high=declared.clip, kind="number", what=f"clipped {outcome.what}")
+    over = comparing.apart_from_rows(sample.units, declared)
+    for asked in sample.asked():
+        one, units = clipped(asked.outcome, declared.clip), asked.units
+        threshold = float(error[one.label or one.name] if isinstance(error, Mapping) else error)
         if one.high is None or one.kind == "log":
-            raise InputError("clip", None, f"where to cut {outcome.what} off", "A gate needs a range: --clip 5")
+            raise InputError("clip", None, f"where to cut {one.what} off", "A gate needs a range: --clip 5")
         if not one.low < threshold < one.high:
             raise InputError(
                 "error", threshold, f"a mean strictly between {one.low:g} and {one.high:g}", "For example --error 0.05"
             )
-        label = outcome.label
-        about = f"{THE_MODEL}, judged by {label}," if label and one.kind == "rate" else THE_MODEL
-        found.append(Question(label, about, one, sample.units, threshold))
-        if sample.slices is None:
-            continue
-        kind, parts = sample.slices
-        for part in np.unique(parts).tolist():
-            inside = parts == part
-            units = sample.units.part(inside)
-            if units.groups is not None and len(np.unique(units.groups)) < 2:
-                raise InputError(
-                    "--slice", f"{kind} {part}: rows of one group", "at least 2 groups in every slice",
-                    "Nothing can be said about a single draw: leave the slice out",
-                )  # fmt: skip
-            both = f"{label}, {kind} {part}" if label else f"{kind} {part}"
-            sliced = replace(one, losses=one.losses[inside])
-            found.append(Question(both, f"{about.rstrip(',')} on {kind} {part}", sliced, units, threshold))
+        if asked.slice and units.groups is not None and len(np.unique(units.groups)) < 2:
+            raise InputError(
+                "--slice", f"{asked.slice}: rows of one group", "at least 2 groups in every slice",
+                "Nothing can be said about a single draw: leave the slice out",
+            )  # fmt: skip
+        found.append(Question(outcome=one, units=units, slice=asked.slice, threshold=threshold, over=over))
     return found
 
 
@@ -254,11 +247,12 @@ def by_task(sample: Sample, k: int, kind: Kind) -> Sample:
     failures = np.bincount(index, weights=outcome.losses)
     losses = np.clip(1.0 - task_scores(tries - failures, tries, k, kind, tasks.tolist()), 0.0, 1.0)
     name = kind.replace("k", str(k))
-    done = "all succeed" if kind == "pass^k" else "succeed at least once"
+    done, missed = ("all succeed", "do not all succeed") if kind == "pass^k" else ("succeed at least once", "all fail")
+    asks = f"the probability that {k} fresh tries of a new task {missed}"
     return replace(
         sample,
-        outcomes=(Outcome(name=name, losses=losses, kind="number", what=f"of 1 - {name}"),),
-        units=Units(len(tasks), tasks.tolist()),
+        outcomes=(Outcome(name=name, losses=losses, kind="number", what=f"of 1 - {name}", asks=asks),),
+        units=Units(len(tasks), tasks.tolist(), row="task"),
         conditions=(
             f"{name} is meant: the probability that {k} fresh tries of a new task {done}, not a power of the pass rate",
             "tasks are drawn independently from one population; tries were not stopped at a success",
@@ -272,12 +266,20 @@ def required(report: Report, most: float) -> tuple[Verdict, str]:
     if not math.isfinite(most):
         raise InputError("--require", most, "a number", "For example 0.05")
     best = report.best
+    if best is not None and best.rate and not 0.0 < most < 1.0:
+        raise InputError("--require", most, "an error rate strictly between 0 and 1", "For example 0.05")
+    parts = [one for one in report.statements if one.subject.startswith(f"{THE_MODEL} on ")]
+    if parts or len(report.declaration.get("metric", ())) > 1:
+        raise InputError(
+            "--require", "several metrics or slices", "one limit",
+            "A gate asks about all of them: certiformer gate FILE --error X",
+        )  # fmt: skip
     if best is not None and best.value is not None and best.value <= most:
-        return "pass", f"PASS: the limit is at most the required {most:g}."
+        return "pass", f"PASS: the limit is at most the required {most:.12g}."
     if best is not None and best.lower is not None and best.lower > most:
-        return "fail", f"FAIL: even the lower limit is above the required {most:g}."
+        return "fail", f"FAIL: even the lower limit is above the required {most:.12g}."
     more = "" if best is not None and best.lower is not None else " (--two-sided can show that it is above)"
-    return "undecided", f"UNDECIDED: it is not shown to be at most the required {most:g}{more}."
+    return "undecided", f"UNDECIDED: it is not shown to be at most the required {most:.12g}{more}."
 
 
 def required_of(found: Sequence[comparing.Comparison], wish: str) -> tuple[Verdict, str]:
@@ -305,10 +307,12 @@ def required_of(found: Sequence[comparing.Comparison], wish: str) -> tuple[Verdi
 def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateReport:
     declared = replace(sample.declaration, clip=None)
     level = delta / (len(questions) * declared.models)
-    rows, warnings = [], list(sample.warnings)
-    holds = FIXED if sample.outcomes[0].blocks is None else (*JUDGED, *FIXED)
+    rows, warnings, conditions = [], list(sample.warnings), list[str]()
     for one in questions:
-        (record,), more = records(one.outcome, one.units, declared, label=one.label, subject=one.subject)
+        asked = FIXED if one.outcome.blocks is None else (*JUDGED, *FIXED)
+        holds = (*sample.conditions, *asked, *range_said(one.outcome))
+        conditions += holds
+        (record,), more = records(one, declared)
         warnings += more
         if isinstance(record, HoldOut):
             found = gate_rate(record.errors, record.n, one.threshold, level)
@@ -319,14 +323,15 @@ def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateRepor
             limits = one.outcome.blocks.limits(level / 2.0)
         else:
             assert isinstance(record, MeanLoss)
-            order: Any = "average" if record.order == "average" else "given"
-            given = (record.low, record.high)
-            found = gate_mean(record.losses, one.threshold, level, *given, weights=record.weights, order=order)
-            both = mean_limits(record.losses, level, *given, weights=record.weights, order=order, two_sided=True)
+            order = "average" if record.order == "average" else "given"
+            said: dict[str, Any] = {"order": order, "in_order": True, "weights": record.weights}
+            said |= {"low": record.low, "high": record.high}
+            found = gate_mean(record.losses, one.threshold, level, **said)
+            both = mean_limits(record.losses, level, two_sided=True, **said)
             limits = both.lower, both.upper
         seen = record.seen() + record.beside(level / 2.0)
         rows.append(_row(one, found, limits, _new_items(one, found, record), seen, holds))
-    return _report(sample, questions, rows, delta, (*sample.conditions, *holds), warnings)
+    return _report(sample, questions, rows, delta, conditions, warnings)
 
 
 def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | None:
@@ -335,9 +340,9 @@ def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | 
         return None
     if isinstance(record, HoldOut):
         return items_to_decide(found.mean, one.threshold, found.delta)
-    spread = max(float(np.var(record.losses)), 1e-4 * (record.high - record.low) ** 2)
-    needed = items_about(spread, one.threshold - found.mean, found.delta / 1.5)
-    return None if needed is None else max(2, needed)
+    width = record.high - record.low
+    mean, threshold = (found.mean - record.low) / width, (one.threshold - record.low) / width
+    return units_about(float(np.var(record.losses)) / width**2, mean, threshold, found.delta)
 
 
 def _row(
@@ -347,13 +352,11 @@ def _row(
     claim = f"{one.mean} is {one.answer(found.verdict)}"
     return Statement(
         id=f"gate ({one.label})" if one.label else "gate",
-        version="sound",
         title=f"Gate at {one.figure(one.threshold)}",
         bounds="risk_01" if one.rate else "mean_loss",
         value=limits[1],
         log10=math.log10(limits[1]) if limits[1] > 0.0 else None,
-        trivial=None,
-        confidence=1.0 - found.delta,
+        confidence=sure(found.delta),
         verdict=found.verdict,
         subject=one.subject,
         quantity=one.mean.removeprefix("the "),
@@ -394,7 +397,7 @@ def _report(
     head, at = f"{verdict.upper()}:", f", {'at' if verdict == 'undecided' else 'with'} {sure}."
     if len(rows) > 1:
         counts = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in EXIT if kind in verdicts)
-        head, at = f"{verdict.upper()} ({counts}; together {sure}):", "."
+        head, at = f"{verdict.upper()} ({counts}; together {confidence_text(delta)}):", "."
     headline = fitting(lambda short: f"{head} {short(question.mean)} is {question.answer(verdict)}{at}")
     level = delta / (len(rows) * sample.declaration.models)
     evidence = ""
@@ -404,20 +407,21 @@ def _report(
     low, high = lead.lower, lead.value
     assert low is not None
     assert high is not None
-    if question.rate:
-        between = f"between {percent_down(low)} and {percent_up(high)}"
-    else:
-        between = f"between {-rounded_up(-low):.4g} and {rounded_up(high):.4g}"
+    between = f"between {figure(lead, low, down=True)} and {figure(lead, high)}"
     advice = ""
     if verdict == "undecided":
         near = question.figure(question.threshold)
-        advice = f"What was seen is so near to {near} that no number of items is likely to decide."
+        items = question.units.called
+        advice = f"What was seen is so near to {near} that no number of {items} is likely to decide."
         if lead.n_needed is not None:
-            items = "items" if sample.declaration.judging is None else "items with a human label"
-            which = f"new {items} would decide with a chance of 80 %"
+            items += "" if sample.declaration.judging is None else " with a human label"
+            items += f" of {question.label}" if question.slice else ""
+            this = "" if len(rows) == 1 else " this question"
+            which = f"new {items} would decide{this} with a chance of 80 %"
             how = "if they come as these did; the old ones are not counted again"
             if pooled:
-                which, how = f"more {items} decide", "if their mean is the one so far; fewer or many more by chance"
+                which = f"more {items} decide{this}"
+                how = "if their mean is the one so far; fewer or many more by chance"
             advice = f"About {int(lead.n_needed):,} {which}, {how}."
     declared = sample.declaration
     return GateReport(
@@ -455,25 +459,21 @@ def _spent(report: GateReport, run: Run, delta: float) -> GateReport:
 
 
 def _anytime(sample: Sample, questions: list[Question], delta: float, path: Path, asked: Any) -> GateReport:
+    asked_of = [one.outcome for one in questions if not one.slice]
+    outcomes = [f"{one.name} ({one.kind} from {one.low:g} to {one.high:g})" for one in asked_of]
+    asked = {**asked, "outcomes": outcomes, "questions": [one.label for one in questions]}
     with held(path):
-        return _looked(sample, questions, delta, State(path, {**asked, "questions": [one.label for one in questions]}))
+        return _looked(sample, questions, delta, State(path, asked))
 
 
 def _looked(sample: Sample, questions: list[Question], delta: float, state: State) -> GateReport:
     level = delta / (len(questions) * sample.declaration.models)
-    rows, added = [], 0
-    before: frozenset[str] = frozenset()
+    rows, added, conditions, warnings = [], 0, list[str](), list(sample.warnings)
+    before = {one.label: state.counted(one.label) for one in questions if not one.slice}
     for one in questions:
-        ids, losses = _keyed(one, sample)
-        if one.units is sample.units:  # all rows: their slices come next
-            before = state.counted(one.label)
-        else:
-            state.refuse_moved(one.label, ids, before)
-        if "stopped_early" in sample.facts and not one.counted:
-            raise InputError(
-                "samples", "an evaluation that was stopped by its outcomes", "right or wrong of independent samples",
-                "What was shown about other scores stands in the log: results.early_stopping",
-            )  # fmt: skip
+        ids, losses = keyed(one, sample)
+        if one.slice:
+            state.refuse_moved(one.label, ids, before[one.outcome.label])
         low, high = one.outcome.low, one.outcome.high
         assert high is not None
         gate = state.gate(one.label, AnytimeGate(one.threshold, level, binary=one.counted, low=low, high=high))
@@ -484,26 +484,37 @@ def _looked(sample: Sample, questions: list[Question], delta: float, state: Stat
         state.keep(one.label, gate)
         ln_pass, ln_fail = gate.ln_capital
         found = Gate(gate.decided, one.threshold, level, gate.n, gate.mean, -ln_pass, -ln_fail, "fixed tilts")
-        at = "" if gate.decided_at is None else f"; decided by item {gate.decided_at:,}"
-        seen = f"a mean of {one.figure(gate.mean)} over {gate.n:,} items since the state began{at}"
-        rows.append(_row(one, found, gate.limits, _more_items(gate), seen, ANYTIME))
+        at = "" if gate.decided_at is None else f"; decided after {gate.decided_at:,}"
+        mean = f"{100 * gate.mean:.6g} %" if one.rate else f"{gate.mean:.6g}"
+        seen = f"a mean of {mean} over {gate.n:,} {one.units.called} since the state began{at}"
+        holds = (*sample.conditions, *ANYTIME, *range_said(one.outcome))
+        rows.append(_row(one, found, gate.limits, _more_items(gate), seen, holds))
+        conditions += holds
+        least, most = gate.limits
+        if (gate.decided == "pass" and least > one.threshold) or (gate.decided == "fail" and most <= one.threshold):
+            part = f" on {one.label}" if one.label else ""
+            warnings.append(f"what came after the verdict{part} speaks against it: a rate that changes is for `watch`")
     state.save()
-    conditions = (*sample.conditions, *ANYTIME)
-    report = _report(sample, questions, rows, delta, conditions, sample.warnings, pooled=True)
+    report = _report(sample, questions, rows, delta, conditions, warnings, pooled=True)
     told = f"{added:,} outcomes were new; the verdict may be asked for after every item."
     return replace(report, summary=f"{report.summary} {told}".strip())
 
 
-def _keyed(one: Question, sample: Sample) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """One loss for every unit, and the name by which it is known again."""
+def keyed(one: Asked, sample: Sample) -> tuple[list[str], npt.NDArray[np.float64]]:
+    """One loss for every unit, and the name by which a state knows it again; refused where there is none."""
     units, x, declared = one.units, one.outcome.losses, sample.declaration
-    if declared.estimand == "rows" or units.sizes is not None:
+    if "stopped_early" in sample.facts and (one.outcome.kind != "rate" or units.groups is not None):
+        raise InputError(
+            "samples", "an evaluation that was stopped by its outcomes", "right or wrong of independent samples",
+            "What was shown about other scores stands in the log: results.early_stopping",
+        )  # fmt: skip
+    if declared.estimand == "rows":
         raise InputError("--anytime", "a mean over rows", "items, or groups, of equal weight", "Or a fixed gate")
     if units.groups is not None:
         if declared.repeats == "group":
             raise InputError("--anytime", "--repeats group", "a column of groups", "A state knows units by their name")
-        grouped = units_of(x, units.groups.tolist())
-        return list(grouped.ids), grouped.losses
+        grouped = means_of(x, units, declared)
+        return grouped.ids or [], grouped.losses
     if declared.repeats == "natural" and "repeated_ids" not in sample.facts:
         raise InputError(
             "--anytime", "--repeats natural", "ids: equal inputs would be taken for items that were counted",
@@ -537,28 +548,20 @@ def _more_items(gate: AnytimeGate) -> int | None:
 def _against(sample: Sample, baseline: Sample, margin: float, delta: float) -> GateReport:
     pairs = comparing.paired(sample, baseline)
     declared = sample.declaration
-    a, b, weights, ids = pairs.first, pairs.second, None, pairs.units.ids
-    rows = pairs.units.groups is None and pairs.outcome.kind == "rate"
-    if pairs.units.groups is not None:
-        groups = pairs.units.groups.tolist()
-        said: Any = {"estimand": declared.estimand, "max_size": declared.max_size, "sizes": pairs.units.sizes}
-        mine, other = units_of(a, groups, **said), units_of(b, groups, **said)
-        a, b, weights, ids = mine.losses, other.losses, mine.weights, list(mine.ids)
-    found = compare_with_baseline(
-        a, b, margin, delta, pairs.low, pairs.high, weights=weights, ids=ids, independent_rows=rows
-    )
+    said: Any = {"weights": pairs.weights, "ids": pairs.units.ids}
+    said |= {"independent_rows": pairs.units.groups is None and pairs.outcome.kind == "rate"}
+    found = compare_with_baseline(pairs.first, pairs.second, margin, delta, pairs.outcome.low, pairs.high, **said)
+    width, drawn = pairs.high - pairs.outcome.low, pairs.units.called
     verdict: Verdict = "undecided"
     if found.non_inferior != found.worse_by_margin:
         verdict = "pass" if found.non_inferior else "fail"
-    what = pairs.outcome.what
-    unit = "error rate" if pairs.outcome.kind == "rate" else f"mean {what}"
-    g = f"{margin:g}"
+    unit = comparing.measured(pairs.outcome.what, pairs.over)
+    g = f"{margin:.12g}"
     said_of = {
         "pass": f"the {unit} is at most {g} above that of the baseline",
         "fail": f"the {unit} is more than {g} above that of the baseline",
         "undecided": f"the {unit} is not shown to be at most {g} above that of the baseline, nor more",
     }[verdict]
-    drawn = "items" if pairs.units.groups is None else "groups"
     table = f"a difference of {found.difference:+.4g} over {found.n:,} {drawn}"
     if found.wins is not None:
         table = (
@@ -570,12 +573,14 @@ def _against(sample: Sample, baseline: Sample, margin: float, delta: float) -> G
         title=declared.title or f"{visible(sample.name)} against {visible(baseline.name)}",
         headline=f"{verdict.upper()}: {said_of}, {'at' if verdict == 'undecided' else 'with'} confidence "
         f"{confidence_text(delta)}.",
-        statements=_claims(found, unit, drawn, pairs.high - pairs.low),
+        statements=_claims(found, unit, drawn, width),
         decisive="non-inferior" if verdict == "pass" else None,
         basis=table,
         summary=f"{_in_words(found)} All of this together: {confidence_text(delta)}.",
-        advice="" if verdict != "undecided" else _more_pairs(a, b, found),
-        conditions=tuple(dict.fromkeys((*comparing.CONDITIONS, *sample.conditions, *baseline.conditions))),
+        advice="" if verdict != "undecided" else _more_pairs(pairs.first - pairs.second, found, width, drawn),
+        conditions=tuple(
+            dict.fromkeys((*comparing.CONDITIONS, *range_said(pairs.outcome), *sample.conditions, *baseline.conditions))
+        ),
         not_checked=tuple(dict.fromkeys((*sample.not_checked, *baseline.not_checked))),
         warnings=tuple(dict.fromkeys((*pairs.warnings, *sample.warnings, *baseline.warnings))),
         observed={
@@ -596,7 +601,7 @@ def _against(sample: Sample, baseline: Sample, margin: float, delta: float) -> G
 
 
 def _in_words(found: Comparison) -> str:
-    g = f"{found.margin:g}"
+    g = f"{found.margin:.12g}"
 
     def said(holds: bool) -> str:
         return "yes" if holds else "not shown"
@@ -622,13 +627,11 @@ def _claims(found: Comparison, unit: str, drawn: str, width: float) -> tuple[Sta
     return tuple(
         Statement(
             id=name,
-            version="sound",
             title=name,
             bounds="difference",
             value=value if shown else None,
-            log10=None,
             trivial=width,
-            confidence=1.0 - found.delta,
+            confidence=sure(found.delta),
             verdict="shown" if shown else "not shown",
             subject="the model, against the baseline",
             quantity=f"difference of the {unit}",
@@ -643,9 +646,9 @@ def _claims(found: Comparison, unit: str, drawn: str, width: float) -> tuple[Sta
     )
 
 
-def _more_pairs(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], found: Comparison) -> str:
-    spread = max(float(np.var(a - b)), found.margin**2 / 100.0)
-    needed = items_about(spread, found.margin - found.difference, found.delta / 3.0)
+def _more_pairs(differences: npt.NDArray[np.float64], found: Comparison, width: float, units: str) -> str:
+    mean, most = ((1.0 + one / width) / 2.0 for one in (found.difference, found.margin))
+    needed = units_about(float(np.var(differences)) / (2.0 * width) ** 2, mean, most, found.delta / 2.0)
     if needed is None:
-        return f"What was seen is so near to {found.margin:g} that no number of items is likely to decide."
-    return f"About {needed:,} new items would decide with a chance of 80 %, the old ones not counted again."
+        return f"What was seen is so near to {found.margin:g} that no number of {units} is likely to decide."
+    return comparing.would_decide(needed, units)

@@ -1,8 +1,9 @@
 """A held-out set with a ledger: it answers with the feedback it was told to give, and prices what was learnt from it.
 
-A folder: `log.jsonl`, the chain of hashes that may be published, and what stays with its keeper: `holdout.npz` (labels
-and a salt) and the predictions that were handed in. Entry t names the model by the hash of its predictions, holds
-the answer and the price that later claims pay, and seals the error count. A claim opens it, and closes the ledger.
+A folder: `log.jsonl`, the chain of hashes that may be published, and what stays with its keeper: `holdout.npz` (labels,
+a salt, and ids if there are some) and the predictions that were handed in, in the order of the labels. Entry t names
+the model by the hash of its predictions, holds the answer and the price that later claims pay, and seals the error
+count. A claim opens it, and closes the ledger.
 
 The chain shows the order and completeness of what was logged. It cannot show that nobody looked at a private copy of
 the labels, nor that a second chain was not dropped: keep the labels here only, publish the first hash early and later
@@ -26,21 +27,43 @@ from typing import IO, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.sources.coding import decide, normal, shifted
+from certiformer.certification.sources.repeats import as_text
 from certiformer.certification.sources.rows import read_npz, rows_of_npy, whole
 from certiformer.theory.calculus.ladder import adaptive_upper, next_bit_nats, round_nats, value_nats
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.core.locks import NoLocking, locked
+from certiformer.theory.core.schema import TEXTS, holding, violations
 from certiformer.theory.core.whole_files import write_bytes
 from certiformer.theory.measure.margins import margin_errors
 
 KIND = "certiformer holdout"
 FEEDBACK = ("ladder", "count", "levels", "none")
 LOG, HOLDOUT = "log.jsonl", "holdout.npz"
-ANSWERS = (bool, int, float, type(None))
 RESTORE = "It was cut back: take it from a copy (a published head shows which is whole)"
-Types = Mapping[str, type | tuple[type, ...]]
-Labels = npt.NDArray[np.int64]
+Labels = npt.NDArray[Any]
+"""Classes: whole numbers, or names."""
+_TEXT, _COUNT, _NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+_FIRST = holding(
+    {
+        "time": _TEXT, "kind": {"enum": [KIND]}, "holdout": _TEXT, "m": _COUNT, "delta": _NUMBER, "feedback": _TEXT,
+        "step": _COUNT, "levels": _COUNT, "not_checked": TEXTS,
+    }
+)  # fmt: skip
+_QUESTION = holding(
+    {
+        "time": _TEXT, "round": _COUNT, "model": _TEXT, "answer": {"type": ["boolean", "number", "null"]},
+        "nats": _NUMBER, "sealed": _TEXT,
+    }
+)  # fmt: skip
+_CLAIM = holding(
+    {
+        "time": _TEXT,
+        "claim": holding({"round": _COUNT, "errors": _COUNT, "n": _COUNT, "nats": _NUMBER, "value": _NUMBER}),
+    }
+)
+"""The entries of a log: the first, a question that was answered, and the claim that ends it."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +147,12 @@ class Claim:
     delta: float
     not_checked: tuple[str, ...] = ()
 
+    @staticmethod
+    def of(book: Book, round: int, errors: int, first: Mapping[str, Any]) -> Claim:
+        """What the book says of a round with so many errors; `first` is the first entry of the log."""
+        price, limit = book.price(round), book.limit(round, errors)
+        return Claim(round, errors, book.m, price, limit, book.rules.delta, tuple(first["not_checked"]))
+
     @property
     def conditions(self) -> tuple[str, ...]:
         """What the claim rests on and the chain cannot show."""
@@ -161,24 +190,31 @@ class Ledger:
 
     @staticmethod
     def new(
-        folder: str | Path, labels: npt.ArrayLike, rules: Rules | None = None, *, not_checked: Sequence[str] = ()
+        folder: str | Path,
+        labels: npt.ArrayLike,
+        rules: Rules | None = None,
+        *,
+        ids: npt.ArrayLike | None = None,
+        not_checked: Sequence[str] = (),
     ) -> Ledger:
-        """Keep the labels of a held-out set from now on, in the order in which predictions will come."""
+        """Keep the labels of a held-out set from now on; predictions are matched by `ids`, or else by their place."""
         place, own = Path(folder), rules or Rules()
-        values = _whole("heldout_labels", labels)
+        values = normal("heldout_labels", np.asarray(labels))
+        names = None if ids is None else _names("heldout_ids", ids, len(values))
         if len(values) == 0:
             raise InputError("heldout_labels", "no examples", "at least one held-out example")
         place.mkdir(parents=True, exist_ok=True)
         with (place / LOG).open("ab") as log, locked(log, place / LOG):
             if log.tell() > 0:
                 raise InputError("ledger", str(place), "a new folder", "A ledger is never started again")
-            salt = np.frombuffer(os.urandom(32), np.uint8)
+            held = _Held(values, np.frombuffer(os.urandom(32), np.uint8), names)
             content = io.BytesIO()
-            np.savez(content, labels=values, salt=salt)
+            arrays: dict[str, Any] = {"labels": values, "salt": held.salt}
+            np.savez(content, **arrays if names is None else {**arrays, "ids": np.array(names)})
             write_bytes(place / HOLDOUT, content.getvalue())
             first = {
                 "kind": KIND,
-                "holdout": _sealed(salt, values.tobytes()),
+                "holdout": held.seal,
                 "m": len(values),
                 "decision": "the class handed in, or the largest of the logits; ties are errors",
                 "weights": "1/(t(t+1))",
@@ -203,7 +239,7 @@ class Ledger:
         book = _book(entries)
         asked = [entry for entry in entries if "answer" in entry]
         if asked:
-            labels, _ = _secrets(place, entries)
+            labels = _secrets(place, entries).labels
             for entry in asked:
                 book = book.after(_errors(labels, _predictions(place, entry)))
         return Ledger(place, entries, book)
@@ -217,12 +253,14 @@ class Ledger:
         """The hash of the last entry."""
         return _hash(self.entries[-1])
 
-    def ask(self, predictions: npt.ArrayLike) -> tuple[Ledger, Answer]:
+    def ask(self, predictions: npt.ArrayLike, ids: npt.ArrayLike | None = None) -> tuple[Ledger, Answer]:
         """Hand in a model's predictions on the whole held-out set; classes (m,) or logits (m, classes)."""
         values = np.asarray(predictions)
+        values = normal("predictions", values) if values.dtype.kind == "O" else values
         with self._current("ask") as (now, log):
-            labels, salt = _secrets(now.folder, now.entries)
-            errors = _errors(labels, values)
+            held = _secrets(now.folder, now.entries)
+            values = values if held.ids is None else held.ordered(values, ids)
+            errors = _errors(held.labels, values)
             book = now.book.after(errors)
             answer = book.answers[-1]
             content = io.BytesIO()
@@ -232,7 +270,7 @@ class Ledger:
                 "model": hashlib.sha256(content.getvalue()).hexdigest(),
                 "answer": answer.says,
                 "nats": answer.nats,
-                "sealed": _sealed(salt, f"{answer.round}:{errors}".encode()),
+                "sealed": _sealed(held.salt, f"{answer.round}:{errors}".encode()),
             }
             pending, settled = _places(now.folder, entry)
             write_bytes(pending, content.getvalue())
@@ -247,18 +285,10 @@ class Ledger:
             chosen = len(book.answers) if round is None else round
             if not 1 <= chosen <= len(book.answers):
                 raise InputError("round", chosen, f"a round from 1 to {len(book.answers)}", "Hand a model in with ask")
-            labels, _ = _secrets(now.folder, now.entries)
+            labels = _secrets(now.folder, now.entries).labels
             entry = next(entry for entry in now.entries if entry.get("round") == chosen)
             errors = _errors(labels, _predictions(now.folder, entry))
-            found = Claim(
-                chosen,
-                errors,
-                book.m,
-                book.price(chosen),
-                book.limit(chosen, errors),
-                book.rules.delta,
-                tuple(now.entries[0]["not_checked"]),
-            )
+            found = Claim.of(book, chosen, errors, now.entries[0])
             return now._append(log, {"claim": found.as_json()}), found
 
     @contextmanager
@@ -328,8 +358,8 @@ def _replayed(place: Path, entries: tuple[Mapping[str, Any], ...], head: str | N
         return Replay(reported, None, tuple(wrong), ("the labels are not beside the log",))
     if missing := _without_entry(place, entries):
         wrong.append(missing)
-    labels, salt = _secrets(place, entries)
-    if _sealed(salt, labels.tobytes()) != entries[0]["holdout"]:
+    held = _secrets(place, entries)
+    if held.seal != entries[0]["holdout"]:
         wrong.append("the held-out labels are not those that the ledger began with")
     book = _book(entries)
     counts: dict[int, int] = {}
@@ -338,22 +368,29 @@ def _replayed(place: Path, entries: tuple[Mapping[str, Any], ...], head: str | N
             continue
         turn = entry["round"]
         try:
-            counts[turn] = _errors(labels, _predictions(place, entry))
+            counts[turn] = _errors(held.labels, _predictions(place, entry))
         except InputError as error:
             return Replay(reported, None, (*wrong, f"round {turn} cannot be counted again: {error}"), ())
         book = book.after(counts[turn])
         answer = book.answers[-1]
         if answer.says != entry["answer"] or not math.isclose(answer.nats, entry["nats"]):
             wrong.append(f"round {turn} was answered {entry['answer']}; the rules give {answer.says}")
-        if _sealed(salt, f"{turn}:{counts[turn]}".encode()) != entry["sealed"]:
+        if _sealed(held.salt, f"{turn}:{counts[turn]}".encode()) != entry["sealed"]:
             wrong.append(f"the sealed count of round {turn} is another one")
     if claimed is None:
         return Replay(None, None, tuple(wrong), ("no claim was made yet",))
     turn = claimed["round"]
-    value = book.limit(turn, counts[turn])
-    if counts[turn] != claimed["errors"] or not math.isclose(value, claimed["value"], rel_tol=1e-9):
-        wrong.append(f"the claim says {claimed['value']:.6g}, the ledger gives {value:.6g}")
-    return Replay(reported, value, tuple(wrong), ())
+    made = Claim.of(book, turn, counts[turn], entries[0]).as_json()
+    for name in sorted({*made, *claimed}):
+        said, again = claimed.get(name), made.get(name)
+        close = isinstance(again, float) and isinstance(said, (int, float)) and math.isclose(said, again, rel_tol=1e-9)
+        if said != again and not close:
+            wrong.append(f"the claim says {name} {_told(said)}, the ledger gives {_told(again)}")
+    return Replay(reported, made["value"], tuple(wrong), ())
+
+
+def _told(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else json.dumps(value)
 
 
 def read_log(path: Path) -> tuple[Mapping[str, Any], ...]:
@@ -433,33 +470,14 @@ def _entries(path: Path, text: bytes) -> tuple[Mapping[str, Any], ...]:
 
 def _sound(entry: Mapping[str, Any], number: int, rounds: int, last: bool) -> bool:
     """Whether an entry has the fields and types of its kind, at this place of the log."""
-
-    def has(types: Types, fields: Mapping[str, Any] = entry) -> bool:
-        return all(
-            name in fields and isinstance(fields[name], kind) and (isinstance(fields[name], bool) <= (kind is ANSWERS))
-            for name, kind in types.items()
-        )
-
-    if not has({"time": str}):
+    asked = "answer" in entry
+    if any(violations(entry, _FIRST if number == 0 else _QUESTION if asked else _CLAIM)):
         return False
     if number == 0:
-        fields: dict[str, type] = {
-            "kind": str,
-            "holdout": str,
-            "m": int,
-            "delta": float,
-            "feedback": str,
-            "step": int,
-            "levels": int,
-        }
-        fields["not_checked"] = list
-        return has(fields) and entry["kind"] == KIND and entry["m"] >= 1
-    if "answer" in entry:
-        kinds: Types = {"round": int, "model": str, "answer": ANSWERS, "nats": (int, float), "sealed": str}
-        return has(kinds) and entry["round"] == rounds and len(entry["model"]) == 64 and entry["model"].isalnum()
-    claim = entry.get("claim")
-    numbers: Types = {"round": int, "errors": int, "n": int, "nats": (int, float), "value": (int, float)}
-    return last and isinstance(claim, Mapping) and has(numbers, claim) and 1 <= claim["round"] <= rounds
+        return bool(entry["m"] >= 1)
+    if asked:
+        return entry["round"] == rounds and len(entry["model"]) == 64 and entry["model"].isalnum()
+    return last and 1 <= entry["claim"]["round"] <= rounds
 
 
 def _book(entries: Sequence[Mapping[str, Any]]) -> Book:
@@ -495,15 +513,50 @@ def _predictions(folder: Path, entry: Mapping[str, Any]) -> npt.NDArray[Any]:
     return whole(rows_of_npy(place.name, lambda: io.BytesIO(content), len(content)))
 
 
-def _secrets(folder: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[Labels, npt.NDArray[np.uint8]]:
-    """The labels and the salt of a held-out set."""
-    arrays = read_npz(folder / HOLDOUT, ("labels", "salt"))
-    if set(arrays) != {"labels", "salt"} or arrays["salt"].dtype != np.uint8:
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """What only the keeper of a held-out set has."""
+
+    labels: Labels
+    salt: npt.NDArray[np.uint8]
+    ids: list[str] | None
+
+    @property
+    def seal(self) -> str:
+        """The hash by which the log names the labels, and their ids."""
+        return _sealed(self.salt, self.labels.tobytes() + "\n".join(self.ids or ()).encode())
+
+    def ordered(self, predictions: npt.NDArray[Any], ids: npt.ArrayLike | None) -> npt.NDArray[Any]:
+        """The predictions in the order of the labels."""
+        mine = self.ids or []
+        if ids is None:
+            fix = "Give the column of ids: --id COLUMN, or an array heldout_ids"
+            raise InputError("predictions", "no ids", "the ids of the labels, by which they are matched", fix)
+        given = _names("ids of the predictions", ids, len(predictions))
+        if missing := sorted(set(mine) - set(given)) or sorted(set(given) - set(mine)):
+            of = "no prediction for" if missing[0] in set(mine) else "a prediction for an unknown"
+            raise InputError("predictions", f"{of} id {missing[0]!r}", "one for each of the labels")
+        places = {name: place for place, name in enumerate(given)}
+        return predictions[[places[name] for name in mine]]
+
+
+def _names(what: str, ids: npt.ArrayLike, n: int) -> list[str]:
+    """Different ids, one for each row."""
+    found = as_text(np.asarray(ids))
+    if len(found) != n or len(set(found)) < n:
+        raise InputError(what, f"{len(found)}, {len(set(found))} different", f"a different one for each of {n} rows")
+    return found
+
+
+def _secrets(folder: Path, entries: Sequence[Mapping[str, Any]]) -> _Held:
+    """The labels of a held-out set, the salt, and the ids if there are some."""
+    arrays = read_npz(folder / HOLDOUT, ("labels", "salt", "ids"))
+    if set(arrays) - {"ids"} != {"labels", "salt"} or arrays["salt"].dtype != np.uint8:
         raise InputError("ledger", str(folder / HOLDOUT), "the labels and the salt of a ledger")
-    labels = _whole("labels", arrays["labels"])
+    labels = normal("labels", arrays["labels"])
     if len(labels) != entries[0]["m"]:
         raise InputError("ledger", f"{len(labels)} labels in {folder / HOLDOUT}", f"{entries[0]['m']}, as logged")
-    return labels, arrays["salt"]
+    return _Held(labels, arrays["salt"], _names("ids", arrays["ids"], len(labels)) if "ids" in arrays else None)
 
 
 def _hash(entry: Mapping[str, Any]) -> str:
@@ -514,29 +567,31 @@ def _sealed(salt: npt.NDArray[np.uint8], content: bytes) -> str:
     return hashlib.sha256(salt.tobytes() + content).hexdigest()
 
 
-def _whole(name: str, values: npt.ArrayLike) -> Labels:
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "fiub" or not np.all(array == np.round(array)):
-        raise InputError(name, f"type {array.dtype}, shape {array.shape}", "one whole number (a class) per example")
-    return array.astype(np.int64)
-
-
 def _errors(labels: Labels, predictions: npt.NDArray[Any]) -> int:
     """Wrong classes, or logits whose largest is not that of the label alone."""
-    if predictions.dtype.kind not in "fiub" or predictions.ndim == 0:
-        raise InputError("predictions", f"type {predictions.dtype}", "classes or logits, one row per example")
-    if len(predictions) != len(labels):
+    if predictions.ndim == 0 or len(predictions) != len(labels):
         raise InputError(
-            "predictions", f"{len(predictions)} rows", f"one for each of the {len(labels)} held-out examples"
+            "predictions", f"shape {predictions.shape}", f"one for each of the {len(labels)} held-out examples"
         )
-    if predictions.ndim == 2 and predictions.shape[1] > 1:
+    if predictions.ndim > 1:
+        if labels.dtype.kind == "U" or predictions.dtype.kind not in "fiub" or predictions.ndim > 2:
+            expected = "one class per example" + (", by name" if labels.dtype.kind == "U" else ", or logits")
+            raise InputError("predictions", f"type {predictions.dtype}, shape {predictions.shape}", expected)
         if not np.all(np.isfinite(predictions)) or labels.max() >= predictions.shape[1] or labels.min() < 0:
             raise InputError("predictions", f"shape {predictions.shape}", "finite logits, a column for every class")
         return margin_errors(predictions, labels, 0.0)
-    classes = _whole("predictions", predictions)
+    classes = normal("predictions", predictions)
+    if "U" in (labels.dtype.kind, classes.dtype.kind):
+        found = decide(set(labels.tolist()), set(classes.tolist()), columns=None, classes=None, abstain=None)
+        return int(np.sum(found.code("labels", labels) != found.code("predictions", classes)))
     if classes.min() < 0 <= labels.min():
         raise InputError(
             "predictions", int(classes.min()), "one coding for labels and predictions: the labels are not negative",
             "A model that gives no answer may say any number that is no class, such as 999",
+        )  # fmt: skip
+    if shifted(set(labels.tolist()), set(classes.tolist())) is not None:
+        raise InputError(
+            "predictions", f"{classes.min()} to {classes.max()}, beside labels {labels.min()} to {labels.max()}",
+            "one coding for labels and predictions", "One counts from 0 and the other from 1: write them alike",
         )  # fmt: skip
     return int(np.sum(classes != labels))

@@ -17,16 +17,30 @@ def is_learner(model: Any) -> bool:
 
 
 def is_fitted(part: Any) -> bool:
-    """Whether an estimator shows what it has learnt: attributes that end in "_", as scikit-learn has it."""
-    if any(name.endswith("_") and not name.startswith("_") for name in getattr(part, "__dict__", {})):
+    """Whether an estimator shows what it has learnt: attributes that end in "_", as scikit-learn has it.
+
+    What a new one of the same settings has as well is no sign of learning.
+    """
+    if _learnt(part) and not (hasattr(part, "get_params") and _learnt(part) <= _learnt(_new(part))):
         return True
     for check in ("__sklearn_is_fitted__", "is_fitted"):
         if callable(getattr(part, check, None)):
-            # What a fresh copy says as well is no sign of learning.
             return bool(getattr(part, check)()) and not (
                 hasattr(part, "get_params") and bool(getattr(copied(part), check)())
             )
     return False
+
+
+def _learnt(part: Any) -> set[str]:
+    return {name for name in getattr(part, "__dict__", {}) if name.endswith("_") and not name.startswith("_")}
+
+
+def _new(part: Any) -> Any:
+    """One of the same settings, made by its class: a clone may be the same object."""
+    try:
+        return type(part)(**part.get_params(deep=False))
+    except Exception:  # whatever the class of a stranger needs beside its settings
+        return None
 
 
 def fresh(estimator: Any, *, frozen: bool = False) -> Any:
@@ -44,16 +58,17 @@ def fresh(estimator: Any, *, frozen: bool = False) -> Any:
         )
     settings = dict(estimator.get_params(deep=True))
     for name, value in settings.items():
-        if name.rpartition("__")[2] == "warm_start" and value is True:
-            raise InputError(name, True, "False", "A warm start carries examples of earlier fits into the next one")
-    kept = _frozen(estimator, settings)
-    if kept and not frozen:
+        if name.rpartition("__")[2] == "warm_start" and value:
+            raise InputError(name, value, "False", "A warm start carries examples of earlier fits into the next one")
+    kept, carried = _frozen(estimator, settings), carries(estimator)
+    if carried and not frozen:
         raise InputError(
             "fit",
-            f"a frozen part in {kind}",
-            "parts that are fitted here",
-            "It may have seen these examples: compute its features first, certify the fitted model on held-out "
-            'examples, or say what it has seen (PickToLearn(..., pretrained_on=inputs or "nothing"))',
+            f"{carried} {kind}",
+            "parts that are fitted here from nothing",
+            "They may have seen these examples: give the class of a network, not one that was made; or certify the "
+            "fitted model on held-out examples; or say what they have seen (PickToLearn(..., pretrained_on=inputs or "
+            '"nothing"))',
         )
     kept += [part.estimator for part in kept]
     for part in (estimator, *settings.values()):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certiformer.certification.declaration import UNUSED, Declaration
+from certiformer.certification.declaration import MOVED, UNUSED, Declaration
+from certiformer.certification.gating import keyed
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources import files
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
@@ -44,17 +45,19 @@ class Look:
         return asdict(self)
 
 
-@refuse_unknown_options
+@refuse_unknown_options(moved=MOVED)
 def look(path: str | Path, *, declaration: Declaration | Mapping[str, Any] | None = None) -> Look:
     """What is in a file, how it would be read, and what can be asked about it. No outcome is counted."""
     declared = Declaration.of(declaration)
     table = files.read(path)
+    if str(path).startswith("-"):
+        path = f"./{path}"  # in a command it would be an option
     if table.arrays is None:
-        columns = {visible(name): _column(list(cells)) for name, cells in table.columns.items()}
+        columns = {visible(name) or "(no name)": _column(list(cells)) for name, cells in table.columns.items()}
     else:
         columns = {visible(name): f"an array of shape {np.shape(value)}" for name, value in table.arrays.items()}
     try:
-        sample = Sample.read(path, declared)
+        sample = Sample.of(table, declared, stopped=True)
     except InputError as error:
         questions = (_judged(path),) if {"human", "judge"} <= set(table.columns) else ()
         return Look(visible(str(path)), columns, (), visible(str(error)), table.decisions, questions)
@@ -115,15 +118,24 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
         return shlex.join(["certiformer", verb, str(path), *_said(declared, verb), *words])
 
     rates = all(one.kind == "rate" for one in sample.outcomes)
-    found = [
-        Question("what is guaranteed on new examples?", command("certify")),
-        Question("is it at most a threshold, fixed beforehand (here 0.05)?", command("gate", "--error", "0.05")),
-    ]
-    named = "" if units.ids is not None else "ids, or inputs, to know items by: --id COLUMN"
-    anytime = "" if named else command("gate", "--error", "0.05", "--anytime", "state.json")
-    found.append(Question("the same, looked at while items come in?", anytime, named))
+    certified = Question("what is guaranteed on new examples?", command("certify"))
+    fixed = "is it at most a threshold, fixed beforehand (here 0.05)?"
+    if declared.clip is None and any(one.kind == "log" or one.high is None for one in sample.outcomes):
+        return [certified, Question(fixed, "", "where to cut the loss off, said beforehand: --clip C")]
+    missing = ""
+    try:
+        keyed(next(sample.asked()), sample)
+    except InputError as error:
+        missing = visible(str(error))
+    anytime = "" if missing else command("gate", "--error", "0.05", "--anytime", "state.json")
+    looked = Question("the same, looked at while items come in?", anytime, missing)
+    if "stopped_early" in sample.facts:
+        return [replace(looked, asks="is it at most a threshold, fixed before the evaluation began (here 0.05)?")]
+    found = [certified, Question(fixed, command("gate", "--error", "0.05")), looked]
     other = "a file of another model on the same items"
+    worse = command("gate", "--against", "OTHER", "--margin", "0.02")
     found.append(Question("is another model better?", "", f"{other}: {command('compare', 'OTHER')}"))
+    found.append(Question("is it at most a margin worse than another (here 0.02)?", "", f"{other}: {worse}"))
     confident = "" if sample.scores is not None else "the model's confidence in its answers: --confidence-column COLUMN"
     if rates and len(sample.outcomes) == 1:
         found.append(
@@ -133,15 +145,15 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
                 confident,
             )
         )
-    if declared.slices is None and table.arrays is None:
+    if sample.slices is None and table.arrays is None:
         used = {one.choice for one in sample.decisions} | {declared.label, declared.prediction, declared.id}
         for name, cells in table.columns.items():
             kinds = len({str(cell) for cell in cells})
-            outcome = any(name in (one.name, one.label) for one in sample.outcomes)
+            outcome = name in table.metrics or any(name in (one.name, one.label) for one in sample.outcomes)
             offered = 2 <= kinds <= min(MOST_SLICES, len(cells) // LEAST_ROWS)
             if offered and name not in used and not outcome and name != declared.group:
                 found.append(Question(f"and for each {visible(name)}?", command("certify", "--slice", name)))
-    if rates and len(sample.outcomes) == 1:
+    if rates and len(sample.outcomes) == 1 and sample.slices is None and declared.estimand == "groups":
         least = 0 if units.groups is None else int(np.min(np.unique(units.groups, return_counts=True)[1]))
         tries = command("gate", "--pass-all", str(least), "--error", "0.05") if least > 1 else ""
         missing = "" if tries else "the task of every try, two of each or more: --group COLUMN --pass-all K"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.table import Outcome
+from certiformer.certification.statements import PIECES
 from certiformer.evaluation.mean import MOST_AVERAGED
 from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.evaluation.units import shares_of, units_of
@@ -38,11 +39,29 @@ class Units:
     ids: list[str] | None = None
     groups: npt.NDArray[Any] | None = None
     sizes: Array | None = None
+    row: str = "example"
+    piece: str = "token"
+    """What `sizes` counts."""
 
     @property
     def kind(self) -> str:
         """What one unit is called."""
-        return "example" if self.groups is None else "group"
+        return self.row if self.groups is None else "group"
+
+    @property
+    def called(self) -> str:
+        """What several units are called where more of them are asked for."""
+        return "items" if self.kind == "example" else f"{self.kind}s"
+
+    def over(self, declared: Declaration) -> str:
+        """What a mean is taken over: the population of rows, groups of them, or rows or tokens inside of units."""
+        rows = "rows" if declared.population == Declaration().population else declared.population
+        if self.groups is not None and declared.estimand == "groups":
+            return "groups" if rows == "rows" else f"groups of {rows}"
+        if declared.estimand == "rows" and (self.groups is not None or self.sizes is not None):
+            one = rows if self.sizes is None else f"{self.piece}s"
+            return f"{one} (at most {declared.max_size or 0:,} in {'an example' if self.groups is None else 'a group'})"
+        return declared.population
 
     def part(self, rows: npt.NDArray[np.bool_]) -> Units:
         """Some of the rows, chosen without looking at their losses."""
@@ -51,25 +70,75 @@ class Units:
             None if self.ids is None else [id for id, kept in zip(self.ids, rows.tolist(), strict=True) if kept],
             None if self.groups is None else self.groups[rows],
             None if self.sizes is None else self.sizes[rows],
+            piece=self.piece,
         )
 
 
-def records(
-    outcome: Outcome,
-    units: Units,
-    declared: Declaration,
-    *,
-    classes: int = 0,
-    label: str | None = None,
-    subject: str = THE_MODEL,
-) -> tuple[list[Evidence], list[str]]:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One mean that is asked about: an outcome of all rows, or of those of a slice, such as "label cat"."""
+
+    outcome: Outcome
+    units: Units
+    slice: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is called among several."""
+        return ", ".join(filter(None, (self.outcome.label, self.slice)))
+
+    @property
+    def subject(self) -> str:
+        """Whom it is about."""
+        where = f"{THE_MODEL} on {self.slice}" if self.slice else THE_MODEL
+        judged = self.outcome.label and self.outcome.kind == "rate"
+        return f"{where}, judged by {self.outcome.label}" if judged else where
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """One loss for every unit, with its weight (None: all alike) and id."""
+
+    losses: Array
+    weights: Array | None
+    ids: list[str] | None
+    warnings: tuple[str, ...] = ()
+
+
+def means_of(x: Array, units: Units, declared: Declaration) -> Means:
+    """The losses of rows as those of units: what was drawn independently, weighted as the estimand says."""
+    if units.groups is not None:
+        grouped = units_of(
+            x, units.groups.tolist(), estimand=declared.estimand, max_size=declared.max_size, sizes=units.sizes
+        )
+        return Means(grouped.losses, grouped.weights, list(grouped.ids), grouped.warnings)
+    weights = None
+    if units.sizes is not None and declared.estimand == "rows":
+        weights = shares_of(units.sizes, declared.max_size)
+    return Means(x, weights, units.ids)
+
+
+def clipped(outcome: Outcome, clip: float | None) -> Outcome:
+    """The outcome cut off where it was declared, which its words say; right and wrong have no tail."""
+    if clip is None or outcome.kind == "rate":
+        return outcome
+    losses, what = np.minimum(outcome.losses, clip), f"clipped {outcome.what}"
+    return replace(outcome, losses=losses, high=clip, kind="number", what=what)
+
+
+def range_said(outcome: Outcome) -> tuple[str, ...]:
+    """The condition on the range of a loss; right and wrong have no other values."""
+    if outcome.kind == "rate" or outcome.high is None:
+        return ()
+    return (f"every loss lies in [{outcome.low:g}, {outcome.high:g}], not only the losses seen here",)
+
+
+def records(asked: Asked, declared: Declaration, *, classes: int = 0) -> tuple[list[Evidence], list[str]]:
     """The records of one outcome (the rate beyond a clip, too), and warnings for the reader.
 
     Right or wrong, of independent rows, is a count: the exact binomial. Everything else is a mean of bounded losses.
     """
-    own = outcome.label if label is None else label
-    if outcome.label and subject == THE_MODEL and outcome.kind == "rate":
-        subject = f"{THE_MODEL}, judged by {outcome.label}"
+    outcome, units, own, subject = asked.outcome, asked.units, asked.label, asked.subject
     if outcome.blocks is not None:
         human = outcome.blocks
         told: Any = {"models": declared.models, "two_sided": declared.two_sided, "of": declared.population}
@@ -92,22 +161,25 @@ def records(
                 subject = SMOOTHED
     found: list[Evidence] = []
     if declared.clip is not None and outcome.kind != "rate":
-        high = declared.clip
+        cut = clipped(outcome, declared.clip)
         if units.groups is None:
-            beyond = f"{subject}, counting a {what.removeprefix('of ')} beyond {high:g} as an error,"
-            found.append(_count(int(np.sum(x > high)), units.n, declared, f"{own or 'loss'} beyond {high:g}", beyond))
-        x, what = np.minimum(x, high), f"clipped {what}"
+            beyond = f"{subject}, counting a {what.removeprefix('of ')} beyond {cut.high:g} as an error"
+            many = int(np.sum(x > declared.clip))
+            found.append(_count(many, units.n, declared, f"{own or 'loss'} beyond {cut.high:g}", beyond))
+        x, high, what = cut.losses, cut.high, cut.what
     assert high is not None
     outside = (x < low) | (x > high)
     if outside.any():
         row = int(np.flatnonzero(outside)[0])
+        fix = "declare the range that the loss cannot leave (--range A B), or clip it, chosen beforehand (--clip C)"
+        if declared.clip is not None:
+            fix = "a clip cuts off above only. Of an error with a sign, give its size; or say --range A B instead"
         raise InputError(
             outcome.name, float(x[row]), f"losses in [{low:g}, {high:g}]",
-            f"Example {row} (and {int(outside.sum()) - 1} others): declare the range that the loss cannot leave "
-            "(--range A B), or clip it at a value chosen beforehand (--clip C)",
+            f"Example {row} (and {int(outside.sum()) - 1} others): {fix}",
         )  # fmt: skip
     walked, more = _units(outcome.name, x, units, declared)
-    tokens = outcome.kind == "log" and (walked["of"].startswith("tokens") or outcome.name == "perplexity")
+    tokens = outcome.kind == "log" and (walked["of"].startswith(PIECES) or outcome.name == "perplexity")
     found.insert(
         0,
         MeanLoss(
@@ -153,19 +225,8 @@ def _smoothed(outcome: Outcome, classes: int) -> tuple[Array, float, float, floa
 
 def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[dict[str, Any], list[str]]:
     """Losses, weights and order of the units."""
-    warnings: list[str] = []
-    weights: Array | None = None
-    ids, of = units.ids, declared.population
-    if units.groups is not None:
-        grouped = units_of(
-            x, units.groups.tolist(), estimand=declared.estimand, max_size=declared.max_size, sizes=units.sizes
-        )
-        x, weights, ids = grouped.losses, grouped.weights, list(grouped.ids)
-        of = "groups" if grouped.estimand == "groups" else f"rows (at most {declared.max_size:,} in a group)"
-        warnings += grouped.warnings
-    elif units.sizes is not None and declared.estimand == "rows":
-        weights = shares_of(units.sizes, declared.max_size)
-        of = f"tokens (at most {declared.max_size:,} in an example)"
+    means = means_of(x, units, declared)
+    x, weights, ids = means.losses, means.weights, means.ids
     if ids is None:
         refuse_sorted(name, x)
     elif len(ids) == len(x):
@@ -180,7 +241,9 @@ def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[di
     if weights is None and len(x) > MOST_UNITS:
         x = averaged_blocks(x)
     order = "average" if averaged else "given"
-    return {"losses": x, "weights": weights, "order": order, "unit": units.kind, "of": of}, warnings
+    return {"losses": x, "weights": weights, "order": order, "unit": units.kind, "of": units.over(declared)}, list(
+        means.warnings
+    )
 
 
 def averaged_blocks(x: Array) -> Array:

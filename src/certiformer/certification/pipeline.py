@@ -22,10 +22,10 @@ from certiformer.certification.frameworks import is_own
 from certiformer.certification.predictors import files_of
 from certiformer.certification.split import configuration_hash
 from certiformer.certification.statements import advice, decisive, does_not_apply, evidence_row, headline
-from certiformer.report.numbers import QUANTITIES, confidence_text
+from certiformer.report.numbers import QUANTITIES
 from certiformer.theory.core import find
 from certiformer.theory.core.errors import InputError, UnknownNameError
-from certiformer.theory.core.report import Decision, Report, Statement
+from certiformer.theory.core.report import Decision, Report, Statement, confidence_text
 
 if TYPE_CHECKING:
     from certiformer.certification.composition import Composed
@@ -43,18 +43,18 @@ PAPERS_WEIGHT = 1.0
 class Findings:
     """Everything a run found out: what a recipe or another source returns and what the pipeline reads.
 
-    `observed` holds at least `train_error` and `heldout_error` where they are known, and the numbers of examples.
+    `observed` holds `train_error` and `heldout_error`, None where they are not known, and the numbers of examples.
     `configuration` is all that was fixed before the certified examples were read (JSON-able; it is hashed), `splits`
     the hashes of the divisions of the data by name, `tried` the number of configurations ever compared on them.
     """
 
     title: str
     classes: int
-    observed: Mapping[str, float | int | None]
+    observed: Mapping[str, float | int | None] = field(default_factory=dict)
     evidence: tuple[Evidence, ...]
     configuration: Mapping[str, Any]
-    splits: Mapping[str, str]
-    seed: int
+    splits: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
     tried: int = 1
     model: Any = None
     """The model that is profiled; one of `certiformer.lab.models` also meets the papers' results."""
@@ -135,16 +135,12 @@ def build(findings: Findings, delta: float = DELTA, *, only: str | None = None) 
     chosen = decisive(ordered)
     return Report(
         title=findings.title,
-        headline=headline(chosen, delta),
         statements=ordered,
-        decisive=None if chosen is None else chosen.key,
-        basis="" if chosen is None else chosen.seen,
-        summary=summary(ordered, delta, findings.tried),
-        advice=advice(chosen),
+        **words(ordered, delta, findings.tried),
         conditions=_conditions(findings, chosen),
         not_checked=findings.not_checked,
         warnings=findings.warnings,
-        observed=findings.observed,
+        observed={"train_error": None, "heldout_error": None, **findings.observed},
         delta=delta,
         shares=shares,
         classes=findings.classes,
@@ -171,7 +167,7 @@ def _profile(findings: Findings) -> Profile | None:
     """The profile of the model on its training sample; None where one of the two is not known."""
     if findings.model is None or findings.sample is None:
         return None
-    from certiformer.lab.paper_results.profile import measured
+    from certiformer.lab.paper_results.model_profile import measured
 
     return measured(findings.model, *findings.sample, initial=findings.initial, training=findings.training)
 
@@ -190,7 +186,7 @@ def _papers(profile: Profile | None, shares: Mapping[str, float]) -> list[Statem
     if profile is None:
         return []
     from certiformer.lab.paper_results import applications
-    from certiformer.lab.paper_results.rows import paper_rows
+    from certiformer.lab.paper_results.result_rows import paper_rows
 
     found = applications(profile).items()
     return [row for id, one in found for row in paper_rows(find(id), one, shares.get(id), profile)]
@@ -217,9 +213,9 @@ def _absent(findings: Findings) -> list[Statement]:
 
 
 def _conditions(findings: Findings, row: Statement | None) -> tuple[str, ...]:
-    """What the headline rests on and only a person can know."""
+    """What the headline rests on and only a person can know: first what is peculiar to this run."""
     open_ones = [] if row is None else [check.requires for check in row.conditions if check.state in ("open", "stated")]
-    return tuple(dict.fromkeys([*open_ones, *findings.conditions]))
+    return tuple(dict.fromkeys([*findings.conditions, *open_ones]))
 
 
 def _order(row: Statement) -> tuple[Any, ...]:
@@ -233,6 +229,18 @@ def _order(row: Statement) -> tuple[Any, ...]:
         row.value if row.value is not None else math.inf,
         row.id,
     )
+
+
+def words(rows: Sequence[Statement], delta: float, tried: int) -> dict[str, Any]:
+    """What a report says of its statements: the one that leads, in a sentence, and how many more there are."""
+    chosen = decisive(rows)
+    return {
+        "headline": headline(chosen, delta),
+        "decisive": None if chosen is None else chosen.key,
+        "basis": "" if chosen is None else chosen.seen,
+        "advice": advice(chosen),
+        "summary": summary(rows, delta, tried),
+    }
 
 
 def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:

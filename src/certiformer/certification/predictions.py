@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.certificates import THE_MODEL, Evidence
+from certiformer.certificates import Evidence
 from certiformer.certificates.disagreement import Disagreement
 from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.progressive import Progressive
@@ -27,7 +27,7 @@ from certiformer.certification.sample import Sample, class_names, training_error
 from certiformer.certification.sources import repeats
 from certiformer.certification.sources.coding import decide, distinct
 from certiformer.certification.sources.rows import Rows, whole
-from certiformer.certification.split import refuse_overlap
+from certiformer.certification.split import refuse_overlap, whole_numbers
 from certiformer.theory.core.errors import InputError
 
 ENCODER = "whether the encoder behind head_features had seen the labels of these examples"
@@ -41,11 +41,19 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
     evidence: list[Evidence] = []
     warnings = list(sample.warnings)
     missing: dict[str, str] = {}
-    observed: dict[str, Any] = {"train_error": None, "heldout_error": None}
-    for outcome in sample.outcomes:
-        found, more = records(outcome, units, declared, classes=sample.classes)
+    observed: dict[str, Any] = {}
+    for asked in sample.asked():
+        outcome = asked.outcome
+        if asked.slice and outcome.kind == "log":
+            continue
+        if asked.slice and asked.units.groups is not None and len(np.unique(asked.units.groups)) < 2:
+            warnings.append(f"{asked.slice} has rows in one group only: nothing can be said about it")
+            continue
+        found, more = records(asked, declared, classes=sample.classes)
         evidence += found
-        warnings += more
+        warnings += [f"{asked.slice}: {text}" if asked.slice else text for text in more]
+        if asked.slice:
+            continue
         mean = float(np.mean(outcome.losses))
         if outcome.kind == "rate" and not outcome.label:
             observed["heldout_error"] = mean
@@ -58,9 +66,6 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
         missing["holdout"] = "rows of one group are not independent draws: the mean over groups is certified"
     elif all(outcome.kind == "rate" for outcome in sample.outcomes):
         missing["mean_loss"] = "no losses and no groups were given; it certifies any loss in a known range"
-    sliced, more = _slices(sample)
-    evidence += sliced
-    warnings += more
     evidence += _betting(sample, missing)
     train = training_errors(sample)
     if train is not None:
@@ -93,7 +98,6 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
             "unit": units.kind,
             **({} if units.groups is None else {"estimand": declared.estimand}),
         },
-        splits={},
         seed=declared.draws,
         tried=declared.models,
         missing=missing,
@@ -109,35 +113,6 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
         conditions=sample.conditions,
         warnings=tuple(warnings),
     )
-
-
-def _slices(sample: Sample) -> tuple[list[Evidence], list[str]]:
-    """Records for every slice, and warnings. Which rows are in a slice is decided without looking at their losses.
-
-    Given that, the errors of rows in a slice are independent draws. Of grouped rows, the groups that have any row in
-    the slice are independent draws from such groups, and the mean of each over its rows in the slice is its loss.
-    """
-    if sample.slices is None:
-        return [], []
-    kind, names = sample.slices
-    found: list[Evidence] = []
-    warnings: list[str] = []
-    for name in np.unique(names).tolist():
-        inside = names == name
-        part, label, subject = sample.units.part(inside), f"{kind} {name}", f"{THE_MODEL} on {kind} {name}"
-        if part.groups is not None and len(np.unique(part.groups)) < 2:
-            warnings.append(f"{label} has rows in one group only: nothing can be said about it")
-            continue
-        for outcome in sample.outcomes:
-            if outcome.kind == "log":
-                continue
-            both = f"{outcome.label}, {label}" if outcome.label else label
-            about = f"{subject}, judged by {outcome.label}" if outcome.label and outcome.kind == "rate" else subject
-            part_of = replace(outcome, losses=outcome.losses[inside])
-            more, said = records(part_of, part, sample.declaration, label=both, subject=about)
-            found += more
-            warnings += [f"{label}: {text}" for text in said]
-    return found, warnings
 
 
 def _betting(sample: Sample, missing: dict[str, str]) -> list[Evidence]:
@@ -259,7 +234,7 @@ def _decided(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise InputError(name, f"type {values.dtype}", "finite numbers, or names")
     if values.ndim == 2:
         return decisions(values.astype(np.float64))
-    if values.ndim != 1 or np.any(values != np.round(values)):
+    if values.ndim != 1 or not whole_numbers(values):
         raise InputError(name, f"shape {values.shape}", "one predicted class per example, or a column per class")
     return values.astype(np.int64)
 

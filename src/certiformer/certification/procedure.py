@@ -21,7 +21,7 @@ from certiformer.certification.declaration import Declaration
 from certiformer.certification.losses import enough
 from certiformer.certification.pipeline import Findings
 from certiformer.certification.sources.repeats import refuse_repeats
-from certiformer.certification.split import refuse_overlap
+from certiformer.certification.split import refuse_overlap, whole_numbers
 from certiformer.theory.core.errors import InputError
 
 Labels = npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Labels, int]:
     if labels.ndim == 1 and labels.dtype.kind in "US":
         names, codes = np.unique(labels, return_inverse=True)
         return codes.astype(np.int64), max(2, len(names))
-    if labels.ndim != 1 or labels.dtype.kind not in "fiub" or (labels.dtype.kind == "f" and np.any(labels % 1)):
+    if labels.ndim != 1 or not whole_numbers(labels):
         raise InputError(
             "train labels", f"type {labels.dtype}, shape {labels.shape}", "one whole number or name per example"
         )
@@ -66,15 +66,15 @@ def of_procedures(subject: Subject, train: Any, by: Sequence[Procedure], *, read
     x, y = pair("train", train)
     enough("train", len(x))
     labels, classes = classes_of(y)
-    if not by:
-        raise InputError("by", [], "at least one procedure", "For example by=[PickToLearn()]")
+    if not isinstance(by, Sequence) or not by or not all(_is_procedure(one) for one in by):
+        raise InputError("by", by, "a list of procedures", "For example by=[PickToLearn()]")
     given = subject.model
     if subject.params is not None:
         given = frameworks.with_params(given, subject.params, batched=subject.batched)
     if reading.repeats not in ("refuse", "natural"):
         fix = "Procedures train on rows: keep one of each group"
         raise InputError("repeats", reading.repeats, '"refuse" or "natural"', fix)
-    repeated = refuse_repeats("train", x, allowed=reading.allow_twins or reading.repeats == "natural")
+    repeated = refuse_repeats("train", x, allowed=reading.allow_twins)
     conditions, not_checked = [], []
     if repeated:
         conditions.append(f"the {repeated} examples that repeat another one are independent draws, not copies")
@@ -90,15 +90,17 @@ def of_procedures(subject: Subject, train: Any, by: Sequence[Procedure], *, read
     return Findings(
         title=reading.title or f"trained and certified on {len(x)} examples",
         classes=classes,
-        observed={"train_error": None, "heldout_error": None, "examples": len(x)},
+        observed={"examples": len(x)},
         evidence=tuple(records),
         configuration={"flow": "procedures", "by": [described(procedure) for procedure in by]},
-        splits={},
-        seed=0,
         provenance={"repeated_inputs": repeated},
         conditions=tuple(dict.fromkeys(conditions)),
         not_checked=tuple(dict.fromkeys(not_checked)),
     )
+
+
+def _is_procedure(one: Any) -> bool:
+    return hasattr(one, "certify") and not isinstance(one, type)
 
 
 def prior(
@@ -111,7 +113,11 @@ def prior(
     if isinstance(seen, str) and seen != NOTHING:
         raise InputError("pretrained_on", seen, f'"{NOTHING}", or the inputs that were trained on')
     if seen is not None and not isinstance(seen, str):
-        known = frameworks.comparable(seen[0] if isinstance(seen, tuple) and len(seen) == 2 else seen)
+        paired = frameworks.is_loader(seen) or (isinstance(seen, tuple) and len(seen) == 2)
+        known = frameworks.comparable(frameworks.examples_of(seen, "pretrained_on")[0] if paired else seen)
+        if known.ndim == 0 or len(known) == 0 or known[0].size != inputs[0].size:
+            fix = "They are compared with the examples: give them in the same form"
+            raise InputError("pretrained_on", f"shape {known.shape}", f"inputs of shape {inputs.shape[1:]}", fix)
         refuse_overlap(
             inputs, known, allow_twins=allow_twins, what=f"examples that {what or 'the start'} was trained on"
         )

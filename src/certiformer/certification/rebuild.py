@@ -10,6 +10,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +26,8 @@ from certiformer.certificates.surrogate import Surrogate
 from certiformer.certificates.surrogate_loss import SurrogateLoss
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.predictors import file_name, read_predictor, read_trace
+from certiformer.certification.sample import Sample, class_names
+from certiformer.certification.split import data_hash
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.report import Report
 
@@ -109,8 +112,6 @@ class Recount:
         self.folder, self.data, self.apply, self.replay = folder, data, apply, replay
         if (recipe := self.provenance.get("recipe", RECIPES[0])) not in RECIPES:
             raise InputError("recipe", recipe, f"one of {', '.join(RECIPES)}")
-        self._evidence: tuple[Evidence, ...] | None = None
-        self._arrays: Any = None
         self._read: dict[str, tuple[Predictor, str]] = {}
 
     def again(self, entry: Mapping[str, Any]) -> Counted:
@@ -136,14 +137,23 @@ class Recount:
         handed = entry.get(role)
         if handed is None:
             return None
-        place = self.folder / plain_name(role, str(handed["file"]))
+        place = self._beside(role, str(handed["file"]))
         if not place.is_file():
             raise CannotCount(f"{place.name} is not beside the report")
         return place
 
+    def _beside(self, role: str, name: str) -> Path:
+        """A file of the report's own folder: no link that leads out of it is followed."""
+        place = self.folder / plain_name(role, name)
+        if place.is_symlink():
+            raise InputError(
+                role, name, "a file beside the report, not a link", "Copy what it leads to into the folder"
+            )
+        return place
+
     def digest(self, role: str, name: str) -> str | None:
         """The SHA-256 of a file beside the report; None where it is not there."""
-        place = self.folder / plain_name(role, name)
+        place = self._beside(role, name)
         return hashlib.sha256(place.read_bytes()).hexdigest() if place.is_file() else None
 
     def predictor(self, entry: Mapping[str, Any], role: str) -> Predictor | None:
@@ -168,27 +178,61 @@ class Recount:
 
     # --- data ---------------------------------------------------------------------------------------------------------
 
+    @property
+    def given(self) -> Path:
+        """The file of the data."""
+        return _needed(self.data, "its counts come from the report: give the data it was certified with (--data FILE)")
+
+    @cached_property
+    def declared(self) -> Declaration:
+        """What was declared when it was certified."""
+        return Declaration.recorded(self.declaration)
+
+    @cached_property
     def arrays(self) -> Mapping[str, Any]:
         """The arrays of the examples that a model was certified or trained with."""
         from certiformer.certification import api
         from certiformer.certification.sources.rows import read_npz
 
-        found: Mapping[str, Any] = self._file(lambda path: read_npz(path, (*api.DATA_ARRAYS, "unlabelled_inputs")))
-        return found
+        return read_npz(self.given, (*api.DATA_ARRAYS, "unlabelled_inputs"))
 
-    def given(self) -> Path:
-        """The file of the data."""
-        return _needed(self.data, "its counts come from the report: give the data it was certified with (--data FILE)")
+    @cached_property
+    def divided(self) -> tuple[Any, Any]:
+        """The examples that were divided, in their order."""
+        if not {"inputs", "labels"} <= set(self.arrays):
+            raise CannotCount("the data that were divided are needed: inputs and labels, in their order")
+        return self.arrays["inputs"], self.arrays["labels"]
 
-    def _file(self, read: Callable[[Path], Any]) -> Any:
-        place = self.given()
-        if self._arrays is None:
-            self._arrays = read(place)
-        return self._arrays
+    @cached_property
+    def heldout(self) -> tuple[Any, Any]:
+        """The examples that a model was certified on."""
+        from certiformer.certification import api, counting
 
-    def _declared(self) -> Declaration:
-        """What was declared when it was certified."""
-        return Declaration.recorded(self.declaration)
+        if self.provenance["flow"] != "training":
+            return api.heldout_and_train(self.arrays, str(self.data))[0]
+        x, y = self.divided
+        division = counting.division(len(x), float(self.provenance["fraction"]), int(self.provenance["seed"]))
+        return x[division["certify"]], y[division["certify"]]
+
+    @property
+    def other_data(self) -> bool:
+        """Whether the examples have another hash than those that a model was certified on."""
+        said = self.provenance.get("heldout_data")
+        known = self.data is not None and said is not None and self.provenance.get("flow") == "model"
+        return known and data_hash(*self.heldout) != said
+
+    @cached_property
+    def sample(self) -> Sample:
+        """What was predicted."""
+        return Sample.of(self.given, self.declared)
+
+    @cached_property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What follows from the predictions, but for heads that are trained."""
+        from certiformer.certification import predictions
+
+        rest = {name: rows for name, rows in self.sample.parts.items() if not name.startswith("head_")}
+        return predictions.of_sample(replace(self.sample, parts=rest)).evidence
 
     def _of_recipe(self, key: str) -> Examples:
         module = importlib.import_module(f"certiformer.lab.recipes.{self.provenance['recipe']}")
@@ -201,7 +245,7 @@ class Recount:
     def _of_procedures(self, key: str) -> Examples:
         from certiformer.certification.procedure import classes_of
 
-        arrays = self.arrays()
+        arrays = self.arrays
         if not {"train_inputs", "train_labels"} <= set(arrays):
             raise CannotCount("train_inputs and train_labels are not in the data")
         labels = classes_of(arrays["train_labels"])[0]
@@ -209,50 +253,33 @@ class Recount:
 
     def _of_predictions(self, row: Written) -> Counted:
         from certiformer.certification import predictions
-        from certiformer.certification.sample import Sample, class_names
 
-        declared = self._declared()
-        sample: Sample = self._file(lambda path: Sample.read(path, declared))
-        if row.predictor is not None:
-            if row.record is None or not {"head_features", "head_labels"} <= set(sample.parts):
-                raise CannotCount("head_features and head_labels are not in the data")
-            features, labels, _ = predictions.head_data(sample.parts, class_names(sample.parts, declared))
-            return Counted(row.predictor.recount(row.record, features, labels), tolerance=row.predictor.tolerance)
-        if self._evidence is None:
-            rest = {name: rows for name, rows in sample.parts.items() if not name.startswith("head_")}
-            self._evidence = predictions.of_sample(replace(sample, parts=rest)).evidence
-        return _known(self._evidence, row)
+        if row.predictor is None:
+            return _known(self.evidence, row)
+        parts = self.sample.parts
+        if row.record is None or not {"head_features", "head_labels"} <= set(parts):
+            raise CannotCount("head_features and head_labels are not in the data")
+        features, labels, _ = predictions.head_data(parts, class_names(parts, self.declared))
+        return Counted(row.predictor.recount(row.record, features, labels), tolerance=row.predictor.tolerance)
 
     def _of_model(self, row: Written) -> Counted:
-        from certiformer.certification import api, counting
+        predictor = _functional(_needed(row.predictor, "the model was not handed over: this package cannot write it"))
+        if row.entry["id"] != Disagreement.id:
+            return _known(self._counted_with(predictor), row, predictor.tolerance)
+        # Labels in the coding of the report: what the sibling's hold-out row was counted with.
+        evidence = self._counted_with(_needed(row.through, _not_handed("certified sibling")))
+        first: Any = next(one for one in evidence if one.id == "holdout")
+        record: Any = row.counted
+        apart, pool = _apart(row, self.arrays.get("unlabelled_inputs")), len(self.arrays["unlabelled_inputs"])
+        return Counted(replace(record, errors=first.errors, n=first.n, disagreements=apart, unlabelled=pool))
 
-        predictor = _needed(row.predictor, "the model was not handed over: this package cannot write it")
-        arrays = self.arrays()
-        if self.provenance["flow"] == "training":
-            x, y = arrays.get("inputs"), arrays.get("labels")
-            if x is None or y is None:
-                raise CannotCount("the data that were divided are needed: inputs and labels, in their order")
-            division = counting.division(len(x), float(self.provenance["fraction"]), int(self.provenance["seed"]))
-            heldout: counting.Pair = (x[division["certify"]], y[division["certify"]])
-        else:
-            heldout, _ = api.heldout_and_train(arrays, str(self.data))
-        _functional(predictor)
-        if row.entry["id"] == Disagreement.id:
-            # Labels in the coding of the report: what the sibling's hold-out row was counted with.
-            evidence = self._counted_with(_needed(row.through, _not_handed("certified sibling")), heldout)
-            first: Any = next(one for one in evidence if one.id == "holdout")
-            record: Any = row.counted
-            apart, pool = _apart(row, arrays.get("unlabelled_inputs")), len(arrays["unlabelled_inputs"])
-            return Counted(replace(record, errors=first.errors, n=first.n, disagreements=apart, unlabelled=pool))
-        return _known(self._counted_with(predictor, heldout), row, predictor.tolerance)
-
-    def _counted_with(self, predictor: Predictor, heldout: Any) -> tuple[Evidence, ...]:
+    def _counted_with(self, predictor: Predictor) -> tuple[Evidence, ...]:
         from certiformer.certification import counting
         from certiformer.certification.predictors.estimator import NamedEstimator
 
         named = isinstance(predictor, NamedEstimator)
         subject = counting.Subject(predictor if named else predictor.outputs, batched=not named)
-        return counting.of_model(subject, heldout, reading=self._declared()).evidence
+        return counting.of_model(subject, self.heldout, reading=self.declared).evidence
 
     # --- predictor and examples ---------------------------------------------------------------------------------------
 
@@ -416,7 +443,7 @@ def rebuild(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
             raise CannotCount("the checkpoint beside the predictions is not at hand: certify again to compare")
         from certiformer.certification.api import certify
 
-        return Rebuilt(certify(predictions=sources.given(), **_options(document)))
+        return Rebuilt(certify(predictions=sources.given, **_options(document)))
     if flow in ("model", "training"):
         return _of_model(document, sources)
     if flow == "procedures":
@@ -452,15 +479,13 @@ def _of_model(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
         final = found[1] if len(found) > 1 else final
     if model is None:
         raise CannotCount("the model was not handed over: this package cannot write it")
-    sources.given()
+    arrays = sources.arrays
     if document["declaration"].keys() & {"initial", "training"}:
         raise CannotCount("the initial model and the facts about its training are not in the files")
-    arrays, options, missing = sources.arrays(), _options(document), {}
+    options, missing = _options(document), {}
     house = model.model if isinstance(model, HouseModel) else model
     if document["provenance"]["flow"] == "training":
-        if not {"inputs", "labels"} <= set(arrays):
-            raise CannotCount("the data that were divided are needed: inputs and labels, in their order")
-        made = certify(fit=lambda *_: house, data=(arrays["inputs"], arrays["labels"]), **options)
+        made = certify(fit=lambda *_: house, data=sources.divided, **options)
         missing = {"the training": NOT_REPEATED}
         if UNSEEN not in document["not_checked"]:
             # An estimator was fitted afresh, the report says; what stands for it here comes from a function.
@@ -510,15 +535,14 @@ def _of_procedures(document: Mapping[str, Any], sources: Recount) -> Rebuilt:
             record = replace(record, subject=counted.record.subject, note=Compression.replayed)
         else:
             why = counted.trusted or NOT_REPEATED
-            kept |= {f"statements[{index}].{name}": why for name in ("subject", "reason", "claim", "guarantee")}
+            kept |= {f"statements[{index}].subject": why}
         predictor, through = sources.predictor(entry, "predictor"), sources.predictor(entry, "through")
         record = replace(record, predictor=predictor, through=through, trace=sources.trace(entry))
         tolerance = max(tolerance, counted.tolerance)
         own = [entry[side] is not None and entry[side]["file"] == file_name(side, key) for side in _SIDES]
         found.insert(0 if any(own) else len(found), record)  # a file has the name of the first that it belongs to
-    arrays = sources.arrays()
     options = _options(document)
-    examples = (arrays["train_inputs"], arrays["train_labels"])
+    examples = (sources.arrays["train_inputs"], sources.arrays["train_labels"])
     findings = of_procedures(Subject(None), examples, [Stored(found)], reading=options["declaration"])
     findings = replace(
         findings,

@@ -7,6 +7,7 @@ refused with the options that settle it; every decision is written down (docs/sa
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,11 +18,11 @@ import numpy.typing as npt
 
 from certiformer.certification import answers, frameworks
 from certiformer.certification.declaration import Declaration, Judging
-from certiformer.certification.losses import Units
-from certiformer.certification.sources import files, metrics, repeats, scores
+from certiformer.certification.losses import Asked, Units
+from certiformer.certification.sources import files, repeats, scores
 from certiformer.certification.sources.coding import Coding, decide, distinct
 from certiformer.certification.sources.rows import Rows, hash_of_rows, rows_of, whole
-from certiformer.certification.sources.table import FORMS, NAMES, Given, Outcome, given_of
+from certiformer.certification.sources.table import FORMS, Given, Outcome, given_of, usual_name
 from certiformer.certification.split import data_hash, refuse_overlap
 from certiformer.evaluation.judge import LEAST_ERRORS, judge_helps, paired_blocks
 from certiformer.evaluation.order import hash_order, refuse_sorted
@@ -87,6 +88,24 @@ class Sample:
             raise InputError("--metric", [one.name for one in self.outcomes], "one outcome", f"Say which: {options}")
         return self.outcomes[0]
 
+    def asked(self) -> Iterator[Asked]:
+        """Every outcome of all rows, then of the rows of each slice.
+
+        Which rows are in a slice is decided without looking at their losses. Given that, the errors of rows in a slice
+        are independent draws. Of grouped rows, the groups that have any row in the slice are independent draws from
+        such groups, and the mean of each over its rows in the slice is its loss.
+        """
+        for outcome in self.outcomes:
+            yield Asked(outcome, self.units)
+        if self.slices is None:
+            return
+        kind, names = self.slices
+        for name in np.unique(names).tolist():
+            inside = names == name
+            part = self.units.part(inside)
+            for outcome in self.outcomes:
+                yield Asked(replace(outcome, losses=outcome.losses[inside]), part, f"{kind} {name}")
+
     def refuse_idle_order(self) -> None:
         """An order that was declared where errors are counted."""
         counted = self.units.groups is None and all(one.kind == "rate" for one in self.outcomes)
@@ -110,105 +129,116 @@ class Sample:
                     "Hand it over when the sample is read: Sample.of(data, declaration)",
                 )  # fmt: skip
             return given
-        if isinstance(given, (str, Path)):
-            return cls.read(given, declared, stopped=stopped)
         if frameworks.is_trainer_output(given):
-            arrays = answers.trainer_output(given, declared)
-            return cls.of_arrays(arrays, answers.spent(declared, arrays))
-        if isinstance(given, Mapping):
-            return cls.of_arrays(given, declared)
-        if hasattr(given, "columns") and hasattr(given, "__getitem__"):
-            return cls.of_frame(given, declared)
-        if isinstance(given, tuple) and len(given) == 2:
-            return cls.of_pairs(*given, declared)
-        if isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given):
-            return cls.of_rows(given, declared)
-        raise InputError(
-            "predictions", type(given).__name__, "outcomes or predictions",
-            "Pass a file name, a dict of arrays, a data frame, (y_true, y_pred), a list of rows, or the output of "
-            "Trainer.predict",
-        )  # fmt: skip
-
-    @classmethod
-    def read(cls, path: str | Path, declaration: Declared = None, *, stopped: bool = False) -> Sample:
-        """The sample in a file (npz, npy, CSV, JSONL, Parquet, a log), or in a folder of logs."""
-        table = files.read(path)
+            given = answers.trainer_output(given, declared)
+            declared = answers.spent(declared, given)
+        table = _table(given)
         if table.stopped and not stopped:
             raise InputError(
                 "samples", f"{table.name}, stopped early by its outcomes ({table.stopped})",
                 "a number of samples that was fixed beforehand",
                 "Only a gate that may stop at any time can read it: certiformer gate LOG --error X --anytime STATE",
             )  # fmt: skip
-        found = _of_table(table, declaration)
-        return replace(found, facts={**found.facts, "stopped_early": table.stopped}) if table.stopped else found
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Any], declaration: Declared = None, *, name: str = "predictions") -> Sample:
-        """Arrays under the names of `certify` (heldout_labels, ...), or columns under the names people give them."""
-        table = files.Table(name, {}, arrays={key: frameworks.array_of(value, key) for key, value in arrays.items()})
-        return _of_table(table, declaration)
-
-    @classmethod
-    def of_frame(cls, frame: Any, declaration: Declared = None, *, name: str = "data frame") -> Sample:
-        """The columns of a data frame (pandas, polars, pyarrow)."""
-        names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
-        if len(set(map(str, names))) < len(names):
-            raise InputError("columns", list(map(str, names)), "different names", "Rename one of those that are equal")
-        return _of_table(files.Table(name, {str(key): _column(frame[key]) for key in names}), declaration)
-
-    @classmethod
-    def of_pairs(cls, truth: Any, answers: Any, declaration: Declared = None) -> Sample:
-        """True labels and predictions; rows of a text pipeline count as their label, with the score as confidence."""
-        columns: dict[str, Any] = {"label": _column(truth)}
-        if isinstance(answers, (list, tuple)) and answers and all(isinstance(one, Mapping) for one in answers):
-            if not all("label" in one for one in answers):
-                raise InputError("y_pred", sorted(answers[0]), "predicted labels: rows with `label` (and `score`)")
-            columns["prediction"] = [one["label"] for one in answers]
-            if all("score" in one for one in answers):
-                columns["confidence"] = [one["score"] for one in answers]
-        else:
-            columns["prediction"] = _column(answers)
-        for key, cells in columns.items():
-            shape = np.shape(cells)
-            if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
-                raise InputError(
-                    f"y_true, y_pred: {key}", f"shape {shape}", "one label per example",
-                    "Outputs have names: {'heldout_labels': y, 'heldout_probabilities': p}; several labels per example "
-                    "are certified one by one, or by a loss: {'heldout_losses': ...}",
-                )  # fmt: skip
-        return _of_table(files.Table("(y_true, y_pred)", columns), declaration)
-
-    @classmethod
-    def of_rows(cls, rows: Sequence[Mapping[str, Any]], declaration: Declared = None, *, name: str = "rows") -> Sample:
-        """A list of rows, such as the lines of a log."""
-        return _of_table(files.of_objects(rows, name), declaration)
+        return _of_table(table, declared)
 
     @staticmethod
-    def stream(lines: Iterable[str], declaration: Declared = None, *, skip: int = 0) -> Iterator[float | None]:
+    def stream(lines: Iterable[str], declaration: Declared = None) -> Stream:
         """Losses line by line, in the words of the same table of metrics; None stands for a blank line.
 
-        A line is a number (a loss, or 1 for an error), right or wrong, or a JSON object with one outcome. The first
-        `skip` outcomes are passed over: they were seen before. Equal lines are read once.
+        A line is a number (a loss, or 1 for an error), right or wrong, or a JSON object with one outcome.
         """
-        declared = Declaration.of(declaration)
-        known: dict[str, float] = {}
-        seen = 0
-        for number, line in enumerate(lines, 1):
-            value = known.get(line)
-            if value is None:
-                text = line.strip()
-                if text and seen < skip:
-                    seen += 1
-                    continue
-                if text:
-                    value = _streamed(text, number, declared)
-                    if len(known) < KNOWN_LINES:
-                        known[line] = value
-            yield value
+        return Stream(lines, Declaration.of(declaration))
+
+
+class Stream:
+    """Losses of lines, None for a blank one. `what` they are the mean of is the same in all of them.
+
+    Equal lines are read once.
+    """
+
+    def __init__(self, lines: Iterable[str], declared: Declaration, what: str = "") -> None:
+        self._lines, self._declared, self.what = enumerate(lines, 1), declared, what
+        self._known: dict[str, float] = {}
+
+    def __iter__(self) -> Iterator[float | None]:
+        return self
+
+    def __next__(self) -> float | None:
+        number, line = next(self._lines)
+        value = self._known.get(line)
+        if value is not None or not (text := line.strip()):
+            return value
+        value, what = _streamed(text, number, self._declared)
+        if what != (self.what or what):
+            fix = "A stream has one outcome: --metric NAME"
+            raise InputError(f"line {number}", f"the {mean_of(what)}", f"the {mean_of(self.what)}, as before", fix)
+        self.what = what
+        if len(self._known) < KNOWN_LINES:
+            self._known[line] = value
+        return value
+
+
+def mean_of(what: str) -> str:
+    """What a mean is of, in words: the error rate, or the mean of a loss; empty where nothing came."""
+    return what if what in ("", "error rate") else f"mean {what}"
 
 
 KNOWN_LINES = 1000
 """Different lines of a stream that are remembered with what they mean."""
+
+
+def _table(given: Any) -> files.Table:
+    """What people have as columns, or as arrays under the names of `certify` (heldout_labels, ...)."""
+    if isinstance(given, files.Table):
+        return given
+    if isinstance(given, (str, Path)):
+        return files.read(given)
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            frameworks.refuse_other_order(name, next(iter(given.values())), value)
+        arrays = {key: frameworks.array_of(value, key) for key, value in given.items()}
+        return files.Table("predictions", {}, arrays=arrays)
+    given = given.collect() if hasattr(given, "collect") else given  # a lazy frame
+    # a frame of pandas, polars, pyarrow, or a data set of Hugging Face
+    if (hasattr(given, "columns") or hasattr(given, "column_names")) and hasattr(given, "__getitem__"):
+        if any(name is not None for name in getattr(getattr(given, "index", None), "names", ())):
+            given = given.reset_index(allow_duplicates=True)  # an index with a name is a column
+        names = given.column_names if hasattr(given, "column_names") else list(given.columns)
+        if len(set(map(str, names))) < len(names):
+            raise InputError("columns", list(map(str, names)), "different names", "Rename one of those that are equal")
+        return files.Table("data frame", {str(key): _column(given[key]) for key in names})
+    if isinstance(given, tuple) and len(given) == 2:
+        return files.Table("(y_true, y_pred)", _pair(*given))
+    if isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given):
+        return files.of_objects(given, "rows")
+    raise InputError(
+        "predictions", type(given).__name__, "outcomes or predictions",
+        "Pass a file name, a dict of arrays ({'correct': ...}), a data frame, (y_true, y_pred), a list of rows, or the "
+        "output of Trainer.predict",
+    )  # fmt: skip
+
+
+def _pair(truth: Any, answers: Any) -> dict[str, Any]:
+    """True labels and predictions; rows of a text pipeline count as their label, with the score as confidence."""
+    frameworks.refuse_other_order("y_true, y_pred", truth, answers)
+    columns: dict[str, Any] = {"label": _column(truth)}
+    if isinstance(answers, (list, tuple)) and answers and all(isinstance(one, Mapping) for one in answers):
+        if not all("label" in one for one in answers):
+            raise InputError("y_pred", sorted(answers[0]), "predicted labels: rows with `label` (and `score`)")
+        columns["prediction"] = [one["label"] for one in answers]
+        if all("score" in one for one in answers):
+            columns["confidence"] = [one["score"] for one in answers]
+    else:
+        columns["prediction"] = _column(answers)
+    for key, cells in columns.items():
+        shape = np.shape(cells)
+        if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
+            raise InputError(
+                f"y_true, y_pred: {key}", f"shape {shape}", "one label per example",
+                "Outputs have names: {'heldout_labels': y, 'heldout_probabilities': p}; several labels per example "
+                "are certified one by one, or by a loss: {'heldout_losses': ...}",
+            )  # fmt: skip
+    return columns
 
 
 def _column(value: Any) -> Any:
@@ -220,9 +250,8 @@ def _column(value: Any) -> Any:
     return value
 
 
-def _of_table(table: files.Table, declaration: Declared) -> Sample:
+def _of_table(table: files.Table, declared: Declaration) -> Sample:
     """The sample in a table, after all checks."""
-    declared = Declaration.of(declaration)
     given = given_of(table, declared)
     rows = {name: rows_of(value) for name, value in given.arrays.items() if name != "classes"}
     n = _examples(rows, given)
@@ -236,14 +265,15 @@ def _of_table(table: files.Table, declaration: Declared) -> Sample:
     probabilities = None if scored is None else scored.probability
     if probabilities is None and "heldout_label_probabilities" in rows:
         probabilities = scores.label_probabilities("heldout_label_probabilities", rows["heldout_label_probabilities"])
-    units, looked, facts, not_checked = _units(rows, n, declared, any(one.kind != "rate" for one in outcomes))
+    units, looked, facts, not_checked = _units(rows, n, declared, outcomes)
     if given.candidate is not None and units.groups is None:
         said = f"whether rows of one {given.candidate} are independent: say --group {given.candidate} if they are not"
-        not_checked.append(said)
+        not_checked.insert(0, said)
     facts |= {"coding": coding.said} if coding is not None else {}
-    if scored is not None and scored.note:
-        facts["note"] = scored.note
-    hashes = {name: hash_of_rows(value) for name, value in rows.items() if name in HASHED}
+    noted = () if scored is None or not scored.note else (scored.note,)
+    if table.stopped:
+        facts["stopped_early"] = table.stopped
+    hashes = {name: _hash(name, value) for name, value in rows.items() if name in HASHED}
     hashes |= {one.name: data_hash(one.losses) for one in given.outcomes}
     parts = {name: value for name, value in rows.items() if name.startswith(KEPT)}
     if "classes" in given.arrays:
@@ -266,10 +296,17 @@ def _of_table(table: files.Table, declaration: Declared) -> Sample:
         facts=facts,
         not_checked=tuple(not_checked),
         conditions=(*looked.conditions, *given.conditions),
-        warnings=(*looked.warnings, *given.warnings),
+        warnings=(*looked.warnings, *given.warnings, *noted),
     )
     _refuse_idle(found)
     return found if declared.judging is None else _by_humans(found, rows, declared.judging)
+
+
+def _hash(name: str, value: Rows) -> str:
+    """The hash of an array; of names as text, for a table writes numbers as text, too."""
+    if name not in ("heldout_ids", "heldout_groups"):
+        return hash_of_rows(value)
+    return hashlib.sha256("\0".join(repeats.as_text(whole(value))).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Sample:
@@ -281,10 +318,11 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Samp
         raise InputError("group", "rows that belong together", "independent rows", "A judge is paired with single rows")
     labelled, verdicts = (np.asarray(whole(rows[f"heldout_{name}"])) for name in ("labelled", "judge"))
     ids = units.ids
-    if ids is None:
-        refuse_sorted("judge", verdicts)
     parts = []
     for chosen in (labelled, ~labelled):
+        if ids is None:
+            refuse_sorted("human", sample.outcomes[0].losses[chosen])
+            refuse_sorted("judge", verdicts[chosen])
         places = np.flatnonzero(chosen)
         parts.append(places if ids is None else places[hash_order([ids[place] for place in places])])
     mine, others = parts
@@ -304,7 +342,8 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Samp
     else:
         rare = m * asked.expect < LEAST_ERRORS
         why = "for rare errors no judge improves this limit" if rare else "it is not expected to follow the humans"
-        said = f"not used, humans alone: {why}; a limit from {m:,} labels is at least about {3 / m:.2g}"
+        floor = f", at least about 3/m = {3 / m:.2g} at 95 %" if rare else ""
+        said = f"not used, humans alone: {why}{floor}"
     chance = f"the {m:,} rows with a human label were drawn at random, blind to the judge and to all else"
     return replace(
         sample,
@@ -323,7 +362,7 @@ KEPT = (
 """Arrays that a sample hands on beside its outcomes."""
 HASHED = (
     *("heldout_labels", "heldout_predictions", "heldout_logits", "heldout_probabilities", *OUTCOMES),
-    *("heldout_judge", "heldout_labelled"),
+    *("heldout_judge", "heldout_labelled", "heldout_ids", "heldout_inputs", "heldout_groups"),
 )
 """What the page identifies by hash: the data, and what the model said about them."""
 
@@ -334,6 +373,8 @@ def _refuse_idle(sample: Sample) -> None:
     if declared.outputs is not None and not {"heldout_logits", "heldout_probabilities"} & set(sample.hashes):
         fix = "These are predicted classes" if "heldout_predictions" in sample.hashes else "There are none"
         raise InputError("outputs", declared.outputs, "logits or probabilities", fix)
+    if declared.outputs is not None and f"heldout_{declared.outputs}" not in set(sample.hashes) - {"heldout_labels"}:
+        raise InputError("outputs", declared.outputs, "what the array is called", "It has its kind in its name")
     numbers = kinds - {"rate"}
     grouped = sample.units.groups is not None
     idle = {
@@ -452,7 +493,7 @@ def training_errors(sample: Sample) -> tuple[int, int] | None:
 
 
 def _units(
-    rows: Mapping[str, Rows], n: int, declared: Declaration, losses: bool
+    rows: Mapping[str, Rows], n: int, declared: Declaration, outcomes: Sequence[Outcome]
 ) -> tuple[Units, repeats.Found, dict[str, Any], list[str]]:
     """What the rows are: ids, groups, repeats and overlap with training; what was not checked is said."""
     ids = whole(rows["heldout_ids"]) if "heldout_ids" in rows else None
@@ -467,11 +508,15 @@ def _units(
         not_checked.append("whether a held-out example was seen in training: no training inputs or ids were given")
     if ids is None and inputs is None:
         not_checked.append("whether held-out examples repeat: neither inputs nor ids were given")
+    elif inputs is None:
+        not_checked.append("whether an example stands under two ids: only the ids were compared")
     if found.groups is None:
         not_checked.append("whether examples belong together (documents, writers, patients): no groups were given")
+    losses = any(one.kind != "rate" for one in outcomes)
     if found.names is None and (losses or found.groups is not None):
         not_checked.append("the order of the rows: no ids were given, so it must have been made before scoring")
-    return Units(n, found.names, found.groups, sizes), found, facts, not_checked
+    pieces = [one.what.partition(" per ")[2] for one in outcomes if one.sizes is not None]
+    return Units(n, found.names, found.groups, sizes, piece="".join(pieces[:1]) or "token"), found, facts, not_checked
 
 
 def _overlap(rows: Mapping[str, Rows], allow_twins: bool) -> dict[str, Any]:
@@ -506,7 +551,10 @@ def _confidences(rows: Mapping[str, Rows]) -> Array | None:
         try:
             return np.asarray(found, dtype=np.float64)
         except ValueError:
-            raise InputError("confidence", f"type {found.dtype}", "a number for every row") from None
+            cells = map(str, found.ravel().tolist())
+            odd = next((cell for cell in cells if "," in cell or "%" in cell), f"type {found.dtype}")
+            fix = "Write the number alone, with a point for decimals"
+            raise InputError("confidence", odd, "a number for every row", fix) from None
     for form in ("logits", "probabilities"):
         if f"heldout_{form}" in rows:
             return scores.largest_probability(rows[f"heldout_{form}"], form)
@@ -516,14 +564,15 @@ def _confidences(rows: Mapping[str, Rows]) -> Array | None:
 # --- streams ----------------------------------------------------------------------------------------------------------
 
 
-def _streamed(text: str, number: int, declared: Declaration) -> float:
-    """The loss in a line; a score counts from the other end of the range."""
+def _streamed(text: str, number: int, declared: Declaration) -> tuple[float, str]:
+    """The loss in a line, and what it is; a score counts from the other end of the range."""
     low, high = declared.range or (0.0, 1.0)
     place, word = f"line {number}", text.lower()
+    what = "error rate" if declared.range is None else "loss"
     if word in ("right", "wrong"):
-        value, better = float(word == "wrong"), "lower"
+        value, better, what = float(word == "wrong"), "lower", "error rate"
     elif text.startswith("{"):
-        value, better = _from_object(files.parsed(text, place), place, declared)
+        (value, what), better = _of_line(files.parsed(text, place), place, declared), "lower"
     elif word in ("true", "false"):
         if declared.better is None:
             fix = "If true means right, say --higher-is-better; if it means wrong, --lower-is-better"
@@ -535,52 +584,58 @@ def _streamed(text: str, number: int, declared: Declaration) -> float:
         except ValueError:
             value, better = float("nan"), "lower"
     if not np.isfinite(value):
-        raise InputError(place, visible(text[:40]), "a number, or a JSON object with loss or correct")
+        fix = "Of a table, give the column alone, without its name; or rows of JSON, one in a line"
+        raise InputError(place, visible(text[:40]), "a number, or a JSON object with loss or correct", fix)
     if declared.range is None and value not in (0.0, 1.0):
         raise InputError(place, value, "0 or 1", "For losses declare their range: --range 0 1")
     if not low <= value <= high:
         raise InputError(place, value, f"a number in [{low:g}, {high:g}]")
-    return low + high - value if better == "higher" else value
+    if better == "higher" and declared.range is not None:
+        what = f"of {low + high:g} - the score"
+    return (low + high - value if better == "higher" else value), what
 
 
-def _from_object(entry: Any, place: str, declared: Declaration) -> tuple[float, str]:
-    names = declared.metric or tuple(name for name in entry if str(name).lower() in metrics.COLUMNS)
-    if len(names) != 1 or names[0] not in entry:
-        raise InputError(place, sorted(map(str, entry)), f"one of {', '.join(names or metrics.COLUMNS)}")
-    (name,) = names
-    metric = metrics.known(name)
-    better = declared.better or (None if metric is None else metric.better)
-    if better is None:
-        raise InputError(
-            "--metric", name, "a metric whose direction is known", "Say --higher-is-better or --lower-is-better"
-        )
-    value = entry[name]
-    if not isinstance(value, (bool, int, float)):
-        raise InputError(place, f"{name}: {value!r}"[:60], "a number, true or false")
-    return float(value), better
+def _of_line(entry: Mapping[str, Any], place: str, declared: Declaration) -> tuple[float, str]:
+    """The loss of an object as a table of one row has it, counted from the lower end of the stream's range."""
+    found = given_of(files.of_objects([entry], place), declared).outcomes
+    if len(found) != 1:
+        fix = "Labels and predictions are compared before: write correct, true or false"
+        raise InputError(place, sorted(map(str, entry)), "an object with one outcome", fix)
+    (one,), (low, high) = found, declared.range or (0.0, 1.0)
+    if one.high is None or one.high - one.low != high - low:
+        raise InputError(place, one.name, "a metric in [0, 1], or a range", "Declare it: --range LOW HIGH")
+    what = f"of {low + high:g} - {one.name}" if one.what.startswith("of ") else one.what
+    return low + float(one.losses[0]) - one.low, what
 
 
 # --- labels and answers apart: what a ledger keeps and is asked -------------------------------------------------------
 
 
-def labels_of(path: str | Path, declaration: Declared = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    """The labels in a file, after the checks for repeats, and what was not checked."""
+def labels_of(
+    path: str | Path, declaration: Declared = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None, tuple[str, ...]]:
+    """The labels in a file, after the checks for repeats, their ids if it has some, and what was not checked."""
     declared = Declaration.of(declaration)
     rows = _apart(path, declared, "label", "heldout_labels")
-    _, found, _, not_checked = _units(rows, rows["heldout_labels"].shape[0], declared, False)
+    _, found, _, not_checked = _units(rows, rows["heldout_labels"].shape[0], declared, ())
     if found.groups is not None:
         raise InputError("groups", "labels of grouped rows", "independent examples", "A ledger counts errors of rows")
-    not_checked.append("whether predictions stand in the order of these labels: they are matched by their place")
-    return whole(rows["heldout_labels"]), tuple(not_checked)
+    if "heldout_ids" not in rows:
+        not_checked.append("whether predictions stand in the order of these labels: they are matched by their place")
+    return whole(rows["heldout_labels"]), _ids(rows), tuple(not_checked)
 
 
-def answers_of(path: str | Path, declaration: Declared = None) -> npt.NDArray[Any]:
-    """The predictions, or logits, in a file."""
+def answers_of(path: str | Path, declaration: Declared = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
+    """The predictions, or logits, in a file, and their ids if it has some."""
     rows = _apart(path, Declaration.of(declaration), "prediction", "heldout_predictions", "heldout_logits")
     given = [name for name in ("heldout_predictions", "heldout_logits") if name in rows]
     if len(given) != 1:
         raise InputError("predictions", sorted(rows), "one of heldout_predictions and heldout_logits")
-    return whole(rows[given[0]])
+    return whole(rows[given[0]]), _ids(rows)
+
+
+def _ids(rows: Mapping[str, Rows]) -> npt.NDArray[Any] | None:
+    return whole(rows["heldout_ids"]) if "heldout_ids" in rows else None
 
 
 def _apart(path: str | Path, declared: Declaration, kind: str, *arrays: str) -> dict[str, Rows]:
@@ -595,7 +650,7 @@ def _apart(path: str | Path, declared: Declaration, kind: str, *arrays: str) -> 
             raise InputError("file", sorted(table.arrays), f"{' or '.join(arrays)} alone, beside ids or groups", fix)
         return found
     # The column stands for both, and is read once: nothing is counted here.
-    name = getattr(declared, kind) or next((n for n in table.columns if n.lower() in NAMES[kind]), None)
+    name = getattr(declared, kind) or usual_name(kind, table.columns)
     if name is None:
         raise InputError("columns", list(table.columns), f"a {kind}", f"Name it: --{kind} COLUMN")
     given = given_of(table, replace(declared, label=name, prediction=name))

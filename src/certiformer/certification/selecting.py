@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.certification.declaration import Declaration
+from certiformer.certification.declaration import MOVED, Declaration
 from certiformer.certification.sample import Sample
 from certiformer.evaluation import Selection, choose_threshold
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.order import hash_order
-from certiformer.report.numbers import percent_up
+from certiformer.report.numbers import percent, percent_down, percent_up
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
-from certiformer.theory.core.report import Report, Reported, Statement
+from certiformer.theory.core.report import Report, Reported, Statement, confidence_text
 
 CONDITIONS = (
     "the units (examples or groups) are independent draws from the population the claim is about",
@@ -46,27 +46,27 @@ class Selected(Reported):
         low, high = chosen.coverage
         said, basis = chosen.threshold is not None, ""
         if chosen.threshold is None:
-            headline = f"Answer nothing: no threshold is certified to err on at most {percent_up(chosen.alpha)}."
+            headline = f"Answer nothing: no threshold is certified to err on at most {percent(chosen.alpha)}."
         else:
             sign = ">" if chosen.strict else ">="
-            where = "always" if chosen.threshold == -math.inf else f"where confidence {sign} {chosen.threshold:.6g}"
+            where = (
+                "always" if chosen.threshold == -math.inf else f"where confidence {sign} {float(chosen.threshold)!r}"
+            )
             headline = (
                 f"Answer {where}: the error among answered {self._answered} is at most "
-                f"{percent_up(chosen.error_upper)}, with confidence {100 * (1 - level):g} %."
+                f"{percent_up(chosen.error_upper)}, with confidence {confidence_text(level)}."
             )
             basis = (
                 f"{chosen.errors:,} errors among {chosen.answered:,} answered of {chosen.n:,} {self.unit}. "
                 f"About {100 * chosen.answered / chosen.n:.1f} % of new examples are answered (between "
-                f"{100 * low:.1f} and {100 * high:.1f} %, "
-                f"a separate {100 * (1 - chosen.delta):g} % confidence interval)"
+                f"{percent_down(low)} and {percent_up(high)}, "
+                f"a separate {confidence_text(chosen.delta)} confidence interval)"
             )
         only = Statement(
             id="select",
-            version="sound",
             title="Error among the answered",
             bounds="risk_01",
             value=chosen.error_upper if said else None,
-            log10=None,
             trivial=1.0,
             confidence=1.0 - level,
             verdict="informative" if said else "does not apply",
@@ -99,7 +99,7 @@ class Selected(Reported):
         return {**found, "unit": self.unit, "models": self.models, **more}
 
 
-@refuse_unknown_options
+@refuse_unknown_options(moved=MOVED)
 def select(
     given: Any,
     *,
@@ -134,6 +134,17 @@ def select(
             first.setdefault(str(sample.units.groups[row]), row)
         rows, unit = np.array(sorted(first.values())), "groups, one example drawn from each"
         warnings.append(f"{len(rows):,} of {sample.n:,} rows are used: one of each group, drawn by hash")
+    low = int(np.sum((sample.scores >= 0.0) & (sample.scores < 0.5)))
+    if (
+        sample.coding is not None
+        and sample.classes == 2
+        and low
+        and np.all((sample.scores >= 0.0) & (sample.scores <= 1.0))
+    ):
+        warnings.append(
+            f"{low:,} confidences are below 0.5, with two classes: of the probability p of one class, the "
+            "confidence in the answer is the larger of p and 1 - p"
+        )
     found = choose_threshold(sample.scores[rows], outcome.losses[rows], error, level / declared.models, thresholds)
     return Selected(
         found, unit, declared.models, (*CONDITIONS, *sample.conditions), sample.not_checked, tuple(warnings)

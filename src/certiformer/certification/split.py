@@ -102,6 +102,10 @@ def refuse_overlap(
     With `allow_twins` equal inputs are only counted: two independent draws of a small discrete input space may
     coincide, and then the caller states that the draws were independent.
     """
+    one, other = np.asarray(certified), np.asarray(seen)
+    if not one.dtype.hasobject and not other.dtype.hasobject and (one.dtype.kind in "US") != (other.dtype.kind in "US"):
+        fix = "Rows of a sparse matrix are compared with rows of another: give both in one form"
+        raise InputError(what, "numbers beside texts, or beside rows of a sparse matrix", "inputs of one kind", fix)
     known = set(example_hashes(seen))
     twins = sum(digest in known for digest in example_hashes(certified))
     if twins and not allow_twins:

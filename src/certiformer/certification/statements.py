@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from certiformer.certificates import Evidence
 from certiformer.certificates._evidence import OBSERVED
-from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
+from certiformer.report.numbers import percent_down, percent_up, rounded_down, rounded_up
 from certiformer.theory.core import Bound, Evaluation, Hypothesis, Result
 from certiformer.theory.core.errors import CertiformerError
-from certiformer.theory.core.report import Statement, cut, fitting
+from certiformer.theory.core.report import Statement, confidence_text, cut, fitting
 
 MOST_EXAMPLES = 1e40
 MOST_COUNTED = 1e7
@@ -21,7 +22,24 @@ MOST_COUNTED = 1e7
 
 def does_not_apply(result: type[Result], bounds: str, reason: str) -> Statement:
     """A row that says why there is no number."""
-    return Statement(result.id, "sound", result.title, bounds, None, None, None, None, "does not apply", reason=reason)
+    return Statement(id=result.id, title=result.title, bounds=bounds, reason=reason)
+
+
+def of_bound(
+    id: str, title: str, bound: Bound, bounds: str, trivial: float, delta: float | None, **more: Any
+) -> Statement:
+    """A bound as a statement, with its confidence and verdict."""
+    own = {"verdict": verdict(bound, trivial), "conditions": bound.hypotheses, "terms": dict(bound.terms)}
+    return Statement(
+        id=id,
+        title=title,
+        bounds=bounds,
+        value=bound.value,
+        log10=bound.log10,
+        trivial=trivial,
+        confidence=confidence(delta),
+        **{**own, **more},
+    )
 
 
 def confidence(delta: float | None) -> float | None:
@@ -123,21 +141,8 @@ def _best_variant(evidence: Evidence, evaluation: Evaluation, share: float, triv
         failing = [check.requires for bound in evaluation.sound.values() for check in bound.hypotheses if check.blocks]
         return does_not_apply(result, evidence.bounds, "; ".join(dict.fromkeys(failing)) or "no variant applies")
     bound = evaluation.sound[name]
-    return Statement(
-        result.id,
-        "sound",
-        result.title,
-        evidence.bounds,
-        bound.value,
-        bound.log10,
-        trivial,
-        confidence(share),
-        verdict(bound, trivial),
-        conditions=bound.hypotheses,
-        terms=dict(bound.terms),
-        guarantee=evidence.guarantee.format(subject=evidence.about),
-        variant=name,
-    )
+    words = evidence.guarantee.format(subject=evidence.about)
+    return of_bound(result.id, result.title, bound, evidence.bounds, trivial, share, guarantee=words, variant=name)
 
 
 def _numbered(evidence: Evidence, hypothesis: Hypothesis) -> Hypothesis:
@@ -154,6 +159,8 @@ def _dominating(evidence: Evidence, row: Statement) -> str:
     return "observed rate" if observed >= 0.5 * row.value else evidence.price(row.terms)
 
 
+PIECES = ("tokens", "words", "bytes")
+"""What a text consists of: only of these a perplexity is stated."""
 OWN = ("the model", "the smoothed predictor")
 """Subjects that are the caller's own model: they lead, if their limit is useful."""
 
@@ -162,16 +169,18 @@ def claim(row: Statement, short: Callable[[str], str] = cut) -> str:
     """The limit in words, without its confidence: the model errs on at most 5.18 % of new examples."""
     if row.value is None:
         return ""
-    subject = _subject(row.subject, short)
+    subject = closed(short(row.subject))
     limit = _between(row, row.value)
     if row.bounds == "mean_loss":
         record = row.evidence
-        # Tokens, not documents, and no clipped loss: only then is exp of the limit a perplexity.
+        # Tokens (words, bytes), not documents, and no clipped loss: only then is exp of the limit a perplexity.
         named = getattr(record, "perplexity", False) and "clipped" not in record.what
-        tokens = named and record.of.startswith("tokens")
+        tokens = named and record.of.startswith(PIECES)
         perplexity = f", a perplexity of at most {rounded_up(math.exp(row.value)):.4g}" if tokens else ""
         what, _, over = row.quantity.partition(" over ")
-        return f"the {short(what)} of {subject} over {short(over)} is {limit}{perplexity}"
+        if short(over) != over:  # how large a unit may be stands in the report
+            over = short(over.partition(" (")[0])
+        return f"the {short(what)} of {subject} over {over} is {limit}{perplexity}"
     if row.bounds == "gibbs_risk_01":
         return f"{subject} errs on {limit} of new examples, averaged over its random weights"
     if row.bounds == "mean_iterate_risk_01":
@@ -228,20 +237,19 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _subject(subject: str, short: Callable[[str], str]) -> str:
+def closed(name: str) -> str:
     """In the middle of a sentence: an apposition is closed by a comma."""
-    name = short(subject)
     return f"{name}," if ", " in name and not name.endswith(",") else name
 
 
 def _between(row: Statement, value: float) -> str:
     if row.lower is None:
-        return f"at most {_figure(row, value)}"
-    return f"at least {_figure(row, row.lower, down=True)} and at most {_figure(row, value)}"
+        return f"at most {figure(row, value)}"
+    return f"at least {figure(row, row.lower, down=True)} and at most {figure(row, value)}"
 
 
-def _figure(row: Statement, value: float, *, down: bool = False) -> str:
+def figure(row: Statement, value: float, *, down: bool = False) -> str:
     """A limit as people read it: rates in percent, other losses to four digits, rounded outward."""
     if row.rate:
         return percent_down(value) if down else percent_up(value)
-    return f"{-rounded_up(-value) if down else rounded_up(value):.4g}"
+    return f"{rounded_down(value) if down else rounded_up(value):.4g}"

@@ -18,9 +18,9 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from certiformer.certificates import certificates
-from certiformer.certification.pipeline import summary
+from certiformer.certification.pipeline import words
 from certiformer.certification.rebuild import CannotCount, Rebuilt, Recount, rebuild, recorded, worded
-from certiformer.certification.statements import advice, decisive, evidence_row, headline
+from certiformer.certification.statements import evidence_row
 from certiformer.theory.core import Hypothesis, results
 from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.json_reader import read_json
@@ -110,6 +110,9 @@ class Verification:
             "unchecked": [vars(one) for one in self.unchecked],
             "rows": [vars(one) for one in self.rows],
         }
+
+
+OTHER_DATA = "they are not byte for byte those that were certified: other examples, or the same in another form"
 
 
 @refuse_unknown_options
@@ -286,6 +289,8 @@ def _in_parts(document: Mapping[str, Any], sources: Recount, reason: str) -> Ver
     """Every statement counted again as far as the files go; the words of the report follow from them."""
     rows, found, compared = [], [], 0
     missing = [Unchecked("report", reason)]
+    if sources.other_data:
+        missing.append(Unchecked("data", OTHER_DATA))
     stated: list[Statement] = []
     total = math.fsum(document["shares"].values())
     if not 0 < total <= document["delta"] * (1 + 1e-12):
@@ -307,17 +312,9 @@ def _in_parts(document: Mapping[str, Any], sources: Recount, reason: str) -> Ver
         rows += [] if row is None else [row]
         missing += [Unchecked(entry["key"], why)] if why else []
         stated[-1] = again or stated[-1]
-    leading = decisive(stated)
-    tried = int(document["provenance"].get("configurations_tried", 1))
-    words = {
-        "headline": headline(leading, float(document["delta"])),
-        "decisive": None if leading is None else leading.key,
-        "basis": "" if leading is None else leading.seen,
-        "advice": advice(leading),
-        "summary": summary(stated, float(document["delta"]), tried),
-    }
-    compared += len(words)
-    found += [Difference(name, document[name], text) for name, text in words.items() if document[name] != text]
+    said = words(stated, float(document["delta"]), int(document["provenance"].get("configurations_tried", 1)))
+    compared += len(said)
+    found += [Difference(name, document[name], text) for name, text in said.items() if document[name] != text]
     return Verification(tuple(found), tuple(missing), tuple(rows), compared)
 
 

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certiformer.certification.declaration import Declaration
-from certiformer.certification.sample import Sample
+from certiformer.certification.declaration import MOVED, Declaration
+from certiformer.certification.sample import Stream, mean_of
 from certiformer.evaluation import ConfidenceSequence, Monitor
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.gates import share_of_run
 from certiformer.theory.calculus.running_mean import running_limits, squares_after
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.schema import holding, require_shape, tables
 
+BLOCK = 65_536
 SAVED_EVERY = 1.0
 """Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""
 CONDITIONS = (
@@ -47,12 +51,14 @@ class Watched:
     """Up to here no single mean fitted what came since the start, or since the change before: it changed."""
     blank: int
     """Lines without an outcome."""
+    quantity: str
+    """What the mean and the limits are of: error rate, mean of 1 - f1; empty before the first outcome."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-@refuse_unknown_options
+@refuse_unknown_options(moved=MOVED)
 def watch(
     source: str | Path | Iterable[str],
     *,
@@ -67,8 +73,9 @@ def watch(
 
     `source` is a file, or lines: numbers (1 is an error; or losses in the declared range), right or wrong, or JSON
     objects with one outcome. `certified` sounds an alarm if the mean is exceeded, false at most with probability delta,
-    for ever. `state` keeps what was seen: a restart continues there. A silent alarm proves nothing. Limits, alarm
-    and the test for a change are each wrong with probability at most delta, at all times together.
+    for ever. `state` keeps what was seen: a restart continues there, a file after the outcomes that were counted (which
+    must be those), lines with the first. A silent alarm proves nothing. Limits, alarm and the test for a change are
+    each wrong with probability at most delta, at all times together.
     """
     if every < 1:
         raise InputError("every", every, "a whole number of at least 1")
@@ -83,33 +90,38 @@ def watch(
         "better": declared.better,
         "metric": list(declared.metric),
     }
-    is_file = isinstance(source, (str, Path))
-    follower = Follower(settings, None if state is None else Path(state), patient=is_file)
-    return _followed(source, follower, declared, every, skip=follower.n if is_file else 0)
+    follower = Follower(settings, None if state is None else Path(state), patient=isinstance(source, (str, Path)))
+    return _followed(source, follower, declared, every)
 
 
 def _followed(
-    source: str | Path | Iterable[str], follower: Follower, declared: Declaration, every: int, skip: int
+    source: str | Path | Iterable[str], follower: Follower, declared: Declaration, every: int
 ) -> Iterator[Watched]:
     block: list[float] = []
     stopped: BaseException | None = None
+    told = False
     lines = _lines(Path(source)) if isinstance(source, (str, Path)) else source
+    values = Stream(lines, declared, follower.what)
+    if lines is not source:
+        follower.pass_over(values, str(source))
     try:
-        for value in Sample.stream(lines, declared, skip=skip):
+        for value in values:
             if value is None:
                 follower.blank += 1
                 continue
             block.append(value)
             if len(block) == every:
-                full, block = block, []
+                full, block, told, follower.what = block, [], True, values.what
                 yield follower.take(full)
     except (InputError, KeyboardInterrupt) as error:
         stopped = error  # what came before a line that cannot be read is not lost
     except GeneratorExit:
+        follower.what = values.what
         follower.take(block)
         follower.save()
         raise
-    if block or (follower.n == 0 and stopped is None):
+    follower.what = values.what
+    if block or not (told or stopped is not None):  # a stream that says nothing new has its report, too
         yield follower.take(block)
     follower.save()
     if stopped is not None:
@@ -137,22 +149,50 @@ class Follower:
             if kept["settings"].get(name) != settings[name]:
                 began = f"what {state} was begun with: {kept['settings'].get(name)!r}"
                 raise InputError(name, settings[name], began, "Begin another state for other settings")
-        self.n = int(kept.get("n", 0))
-        self.total, self.squares = float(kept.get("total", 0.0)), float(kept.get("squares", 0.0))
-        self.changes: list[int] = list(kept.get("changes", ()))
+        self.n, self.total, self.squares = kept.get("n", 0), kept.get("total", 0.0), kept.get("squares", 0.0)
+        self.checksum, self.what = kept.get("checksum", 0), kept.get("what", "")
+        self.changes: list[int] = kept.get("changes", [])
         """After how many outcomes no single mean fitted any more: the test then began anew."""
-        self.sequence = ConfidenceSequence.resume(kept["sequence"]) if kept else self._fresh()
+        self.sequence = self._fresh()
         self.monitor: Monitor | None = None
         if settings["certified"] is not None:
-            fresh = Monitor(settings["certified"], delta, low=low, high=high)
-            self.monitor = Monitor.resume(kept["monitor"]) if kept else fresh
+            self.monitor = Monitor(settings["certified"], delta, low=low, high=high)
+        if kept:
+            self._resume(kept)
         self.blank = 0
+
+    def _resume(self, kept: Mapping[str, Any]) -> None:
+        """The tests as they were left; refused unless they are of these settings and have counted what was counted."""
+        fresh, alarm = self.sequence, self.monitor
+        self.sequence = ConfidenceSequence.resume(kept["sequence"])
+        self.monitor = None if alarm is None else Monitor.resume(kept.get("monitor", {}))
+        since = self.changes[-1] if self.changes else 0
+        whole = 0.0 <= self.total <= self.n and 0.0 <= self.squares <= self.n and self.sequence.n == self.n - since
+        names = ("delta", "binary", "low", "high")
+        whole = whole and all(getattr(self.sequence, name) == getattr(fresh, name) for name in names)
+        if alarm is not None and self.monitor is not None:
+            names = ("p0", "delta", "low", "high")
+            whole = whole and self.monitor.n == self.n
+            whole = whole and all(getattr(self.monitor, name) == getattr(alarm, name) for name in names)
+        if not whole:
+            raise InputError("--state", str(self.path), WROTE, "It was changed: take it from a copy")
 
     def _fresh(self) -> ConfidenceSequence:
         """The next test of "one mean fits all": the r-th spends delta/(r(r+1)), all together delta."""
         chosen = self.settings
         share = share_of_run(len(self.changes) + 1, chosen["delta"])
         return ConfidenceSequence(share, binary=chosen["binary"], low=chosen["low"], high=chosen["high"])
+
+    def pass_over(self, values: Iterator[float | None], name: str) -> None:
+        """Pass over the outcomes that were counted; another file, or a shorter one, is refused."""
+        left, checksum = self.n, 0
+        while left and (block := list(islice((one for one in values if one is not None), min(left, BLOCK)))):
+            left, checksum = left - len(block), _checksum(block, checksum)
+        if left or checksum != self.checksum:
+            raise InputError(
+                "file", name, f"the {self.n:,} outcomes that {self.path} has counted, and what came after them",
+                "Outcomes of another file come through a pipe: certiformer watch - --state STATE < FILE",
+            )  # fmt: skip
 
     def take(self, block: list[float]) -> Watched:
         """Take in outcomes, write the state, and say where things stand."""
@@ -162,6 +202,7 @@ class Follower:
             if not self.settings["binary"]:
                 self.squares += squares_after(x, self.n, self.total)
             self.n, self.total = self.n + len(x), self.total + float(np.sum(x))
+            self.checksum = _checksum(block, self.checksum)
             self.sequence.update(block)
             if self.monitor is not None:
                 self.monitor.update(block)
@@ -177,7 +218,7 @@ class Follower:
         ends = running_limits(self.n, min(self.total, float(self.n)), self.settings["delta"], squares)
         limits = low + width * ends[0], low + width * ends[1]
         changed = self.changes[-1] if self.changes else None
-        return Watched(self.n, mean, *limits, sounded is not None, sounded, changed, self.blank)
+        return Watched(self.n, mean, *limits, sounded is not None, sounded, changed, self.blank, mean_of(self.what))
 
     def save(self) -> None:
         """Write the state, completely or not at all: a process that is killed leaves the last one."""
@@ -193,14 +234,23 @@ class Follower:
         self._saved = time.monotonic()
 
 
-SUMS = ("n", "total", "squares")
-"""What the limits need of everything that came: the number of outcomes, their sum, and squares where they are real."""
+SUMS = {"n": "integer", "total": "number", "squares": "number", "checksum": "integer", "what": "string"}
+"""What is kept of everything that came: how many, their sum, squares where they are real, how to know them, and what
+they are."""
+SHAPE = holding(
+    {name: {"type": type} for name, type in SUMS.items()}
+    | {"settings": tables(), "changes": {"type": "array", "items": {"type": "integer"}}, "sequence": {}}
+)
+WROTE = "a state (--state) that `certiformer watch` wrote"
+
+
+def _checksum(block: list[float], before: int) -> int:
+    return zlib.crc32(np.asarray(block, dtype=np.float64).tobytes(), before)
 
 
 def _kept(state: Path | None) -> Any:
     if state is None or not state.exists():
         return {}
-    found = read_json(state, "a state (--state) that `certiformer watch` wrote")
-    if not {"settings", "changes", "sequence", *SUMS} <= set(found):
-        raise InputError("--state", str(state), "a file that `certiformer watch` wrote")
+    found = read_json(state, WROTE)
+    require_shape(found, SHAPE, f"--state {state}", f"Name {WROTE}, or a new file")
     return found

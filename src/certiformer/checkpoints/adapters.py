@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.sizes import sizes
 from certiformer.checkpoints.tensors import Checkpoint, Tensor, array_tensor

@@ -12,25 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.user_dirs import cache_directory
 from certiformer.theory.core.whole_files import write_bytes
 
 VERSION = 1
 """Part of every key: a change of what is computed begins anew."""
 
 
-def folder() -> Path:
-    """CERTIFORMER_CACHE, or certiformer in the user's cache directory."""
-    chosen = os.environ.get("CERTIFORMER_CACHE")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certiformer"
-
-
 class Cache:
-    """JSON values and arrays by key. A cache that cannot be read or written is as good as none."""
+    """JSON values and arrays by key, in CERTIFORMER_CACHE or the user's cache directory; nothing unless `kept`.
 
-    def __init__(self, root: Path | None, kind: str) -> None:
-        self.root = None if root is None else root / f"{kind}-{VERSION}"
+    A cache that cannot be read or written is as good as none.
+    """
+
+    def __init__(self, kind: str, *, kept: bool = True) -> None:
+        root = Path(os.environ.get("CERTIFORMER_CACHE") or cache_directory())
+        self.root = root / f"{kind}-{VERSION}" if kept else None
 
     def _place(self, key: str, ending: str) -> Path | None:
         if self.root is None:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.families import FAMILIES, REFUSED
 from certiformer.checkpoints.keys import Keys
 from certiformer.checkpoints.measuring import Measurer
-from certiformer.checkpoints.network import Model
+from certiformer.checkpoints.network_builder import Model
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.roles import assign
 from certiformer.theory.core.errors import InputError
@@ -90,5 +89,5 @@ def _assumed(path: Path, spectral: float, classes: int | None, unused: Sequence[
 
 def _measured(path: Path, unused: Sequence[str]) -> Network:
     model = Model.of(assign(open_checkpoint(path)), unused=unused)
-    built, _ = model.build(Measurer(Cache(cache_folder(), "norms")))
+    built, _ = model.build(Measurer(Cache("norms")))
     return Network(path.name, built.output, origin="measured", unused=tuple(unused))

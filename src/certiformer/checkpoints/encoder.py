@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erf
 
-from certiformer.checkpoints.errors import CheckpointError
+from certiformer.checkpoints.checkpoint_error import CheckpointError
 from certiformer.checkpoints.parts import Parts
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.roles import architecture, assign

@@ -16,11 +16,10 @@ from typing import Any
 
 from certiformer.checkpoints.adapters import Adapter, is_adapter, read_adapter
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.cache import folder as cache_folder
-from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.families import Row
 from certiformer.checkpoints.measuring import Measurer, Progress
-from certiformer.checkpoints.network import Model, Tensors, told
+from certiformer.checkpoints.network_builder import Model, Tensors, told
 from certiformer.checkpoints.parts import whole
 from certiformer.checkpoints.readers import open_checkpoint
 from certiformer.checkpoints.roles import Assigned, Roles, assign
@@ -28,6 +27,7 @@ from certiformer.checkpoints.tensors import Tensor
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.theory import networks
 from certiformer.theory.core.report import Report, Reported, Statement
+from certiformer.theory.core.rounding import power_of_ten
 from certiformer.theory.networks import Analysis
 from certiformer.theory.networks.architecture import Architecture, Built, Patches, Tokens
 
@@ -85,22 +85,17 @@ class Inspection(Reported, dict[str, Any]):
             unused, moved = self["assumed_unused"], "of fine-tuned models as far from the reference"
             said = f", if {', '.join(unused)} play no part" if unused else ""
             kind = moved if self["reference"] else "of networks of these norms"
-            count = "infinitely many" if log10 == math.inf else f"10^{math.ceil(10 * log10) / 10:.1f}"
+            count = "infinitely many" if log10 == math.inf else power_of_ten(log10)
             headline = f"{about}{said}: the covering bound of the class {kind} needs {count} examples"
         only = Statement(
             id="inspect",
-            version="sound",
             title="Examples that the covering bound needs",
             bounds="examples",
-            value=None,
             log10=log10,
-            trivial=None,
-            confidence=None,
             verdict="does not apply" if log10 is None else "informative",
             subject="the class of networks with these norms",
             quantity="number of examples from which the covering bound is below the trivial one",
             dominating=self["dominating"] or "",
-            conditions=(),
             reason=missing or "",
         )
         unknown = self["not_recognised"]
@@ -118,7 +113,7 @@ class Inspection(Reported, dict[str, Any]):
 def inspect(path: str | Path, options: Options | None = None, progress: Progress | None = None) -> Inspection:
     """What theory says of one checkpoint: a document of its tensors and layers, with a report."""
     chosen = options or Options()
-    measurer = Measurer(Cache(cache_folder() if chosen.cache else None, "norms"), progress)
+    measurer = Measurer(Cache("norms", kept=chosen.cache), progress)
     target = Path(path)
     adapter: Adapter | None = None
     if is_adapter(target):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, NoNetwork, shown
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.networks.architecture import ACTIVATIONS
 

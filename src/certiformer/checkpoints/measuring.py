@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.parts import Folded, FoldedBias, Part, oriented
 from certiformer.checkpoints.sizes import ZERO_SIZES, Sizes, product_norm, sizes
 from certiformer.checkpoints.tensors import Tensor
@@ -50,20 +50,20 @@ class Measurer:
 
         return self._remembered(self._key("sizes", part, columns), part, compute)
 
-    def difference(self, part: Folded, centre: Folded, columns: slice | None = None) -> Sizes:
+    def difference(self, part: Folded, centre: Folded) -> Sizes:
         """Sizes of W - W_ref."""
         if part.shape != centre.shape:
             problem = f"{shown(part.name)} has shape {part.shape}, the reference {centre.shape}"
             raise CheckpointError(shown(part.name), problem)
 
-        here, there = self._key("difference", part, columns), self._key("difference", centre, columns)
+        here, there = self._key("difference", part, None), self._key("difference", centre, None)
         if here == there:
             return ZERO_SIZES
 
         def compute() -> Sizes:
             (own, error), (other, more) = self._made(part), self._made(centre)
             moved = np.asarray(_dense(own), np.float64) - _dense(other)
-            found = sizes(_cut(moved, columns))
+            found = sizes(moved)
             return found.widened(error + more + UNIT * found.norm_11)
 
         return self._remembered(f"{here} from {there}", part, compute)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.roles import Assigned, Roles, oriented_shape
 from certiformer.checkpoints.tensors import Tensor, array_tensor
 from certiformer.theory.networks.architecture import Architecture

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.families import COMMON_PREFIXES, FAMILIES, REFUSED, Family, Row
 from certiformer.checkpoints.keys import Keys
 from certiformer.checkpoints.tensors import Checkpoint, Tensor

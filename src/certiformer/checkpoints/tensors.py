@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 
 NDArray = npt.NDArray[Any]
 

@@ -17,7 +17,7 @@ import typer
 import typer.core
 
 from certiformer._version import __version__
-from certiformer.theory.core.errors import CertiformerError
+from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.report import visible
 
 VERBS = (
@@ -39,6 +39,7 @@ MOVED = {
     },
     "compare": {"--score": "--metric NAME"},
     "select": {"--confidence": "--confidence-column COLUMN; --confidence is a number, 1 - delta"},
+    "theorems": {"--STATUS": "--status"},
     "watch": {"--correct": "--higher-is-better"},
     "reproduce": {
         "adopt": "certiformer reproduce upgrade FILE",
@@ -49,11 +50,19 @@ MOVED = {
 
 
 class _Command(typer.core.TyperCommand):
-    """A command whose option `--proof` may do without its value; a reader who has gone is left to `main`."""
+    """A command whose option `--proof` may do without its value, and whose options have one value each, said once.
+
+    A reader who has gone is left to `main`.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
             args = ["--proof=limits" if word == "--proof" else word for word in args]
+        said = self.make_parser(ctx).parse_args(args=list(args))[2]
+        for one in said:
+            once = isinstance(one, typer.core.TyperOption) and not one.multiple and not one.is_flag
+            if once and said.count(one) > 1:
+                raise InputError(one.opts[0], f"{said.count(one)} values", "one value", "Only one of them can be meant")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -77,6 +86,8 @@ def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
         module = importlib.import_module(f"certiformer.cli.{verb}")
         found = vars(module).get("app") or getattr(module, verb)
         if isinstance(found, typer.Typer):
+            for one in found.registered_commands:
+                one.cls = _Command
             app.add_typer(found, name=verb)
         else:
             app.command(cls=_Command)(found)

@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from certiformer.cli._output import Form, answered, console, forms
+from certiformer.cli._output import Form, answered, console, forms, progress_bar
 from certiformer.theory.core.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from certiformer.auditing.attack import Verdict
 
 _FEW = 3
@@ -41,29 +38,24 @@ def audit(
     form: Form = "",
 ) -> None:
     """Search for counterexamples to a claim, and show how tight it is."""
-    from certiformer.auditing import report, runner
+    from certiformer.auditing import audit_report, runner
 
     if recheck is not None:
         verdicts = [runner.recheck(document) for document in runner.recorded(_document(recheck))]
         claims = {"claims": [verdict.as_json() for verdict in verdicts]}
         if not answered(form, lambda: claims, lambda: [_row(verdict) for verdict in verdicts]):
-            console.print(report.details(verdicts))
+            console.print(audit_report.details(verdicts))
         return
-    with _progress() as bar:
-        task = bar.add_task("audit", total=None)
-
-        def step(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=what)
-
-        found = runner.run(ids or (), seed=seed, budget=budget, workers=workers, progress=step)
+    with progress_bar("audit", quiet=False) as progress:
+        found = runner.run(ids or (), seed=seed, budget=budget, workers=workers, progress=progress)
     if plot is not None:
         from certiformer.report.figure import save
 
-        save(report.audit_figure(found), plot)
+        save(audit_report.audit_figure(found), plot)
     if answered(form, found.as_json, lambda: [_row(verdict) for verdict in found.verdicts]):
         return
     few = ids is not None and 0 < len(set(ids)) <= _FEW
-    console.print(report.details(found.verdicts) if few else report.audit_table(found))
+    console.print(audit_report.details(found.verdicts) if few else audit_report.audit_table(found))
     if plot is not None:
         console.print(f"wrote {plot}")
 
@@ -87,17 +79,3 @@ def _document(text: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise InputError("--recheck", text[:80], "one JSON object")
     return document
-
-
-def _progress() -> Progress:
-    """A bar on stderr, so that stdout holds the result alone."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    return Progress(
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed}/{task.total} {task.description}"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from certiformer.cli import _pairs
 from certiformer.cli._output import Form, answered, console, forms
 from certiformer.report.table import evaluation_table, solution_table, sweep_table
-from certiformer.theory.core import Evaluation, Result, find
+from certiformer.theory.core import Direction, Evaluation, Result, find
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.rounding import outward
 
 
 @forms("json", "csv", "markdown", "latex")
@@ -41,7 +43,7 @@ def bound(
     Every hypothesis is listed: verified, stated by you, open, or failing.
     """
     result = find(id)
-    given = _pairs(result, inputs or [])
+    given = _pairs.texts("input", inputs, f"For example: {result.example}")
     if solve_for is not None:
         if sweep_over or plot is not None:
             raise InputError("--solve", solve_for, "no --sweep and no --plot beside it")
@@ -57,7 +59,7 @@ def bound(
         if plot is not None:
             raise InputError("--plot", str(plot), "a sweep to draw", "Add for example --sweep n=1e2:1e8:40")
         evaluation = result.evaluate(given)
-        if not answered(form, evaluation.as_json, lambda: _sides(evaluation)):
+        if not answered(form, evaluation.as_json, lambda: _in_print(_sides(evaluation), result, form)):
             console.print(evaluation_table(evaluation))
         return
     from certiformer.theory.core.sweeping import parse_sweep, sweep
@@ -67,14 +69,25 @@ def bound(
         from certiformer.report.figure import save
 
         save(swept.plot(), plot)
-    if answered(form, swept.as_json, swept.rows):
+    if answered(form, swept.as_json, lambda: _in_print(swept.rows(), result, form)):
         return
     console.print(sweep_table(swept))
     if plot is not None:
         console.print(f"wrote {plot}")
 
 
-def _sides(evaluation: Evaluation) -> list[dict[str, object]]:
+def _in_print(rows: list[dict[str, Any]], result: type[Result], form: Form) -> list[dict[str, Any]]:
+    """The rows with bounds rounded outward, where a table shows six digits of them."""
+    above = result.bounds.direction is not Direction.LOWER
+
+    def shown(name: str, cell: Any) -> Any:
+        limit = isinstance(cell, float) and name.startswith(("value", "log10", "printed_", "sound_"))
+        return outward(cell, 6, up=above) if limit else cell
+
+    return [{name: shown(name, cell) for name, cell in row.items()} for row in rows] if form == "latex" else rows
+
+
+def _sides(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Every variant of both sides as a plain row."""
     return [
         {
@@ -90,15 +103,3 @@ def _sides(evaluation: Evaluation) -> list[dict[str, object]]:
         for side, variants in (("printed", evaluation.printed), ("sound", evaluation.sound))
         for name, bound in variants.items()
     ]
-
-
-def _pairs(result: type[Result], words: list[str]) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise InputError("input", word, "key=value", f"For example: {result.example}")
-        if name in pairs:
-            raise InputError(name, value, "one value, not two")
-        pairs[name] = value
-    return pairs

@@ -77,26 +77,15 @@ def certify(
     for path in (source, predictions, data, fit, config):
         if path is not None and not path.exists():
             raise InputError("file", str(path), "an existing file", "There is no file or folder of this name")
-    if source is None and predictions is None and data is None and fit is None:
-        raise InputError(
-            "certify", "no file", "predictions, a log or a model",
-            "For example certiformer certify preds.csv; the demo is certiformer demo",
-        )  # fmt: skip
     if predictions is None and data is None and source is not None and _holds_outcomes(source):
         source, predictions = None, source
-    if predictions is not None and data is not None:
-        raise InputError("--predictions", str(predictions), f"predictions or examples, not {data} too")
-    if source is not None and data is None and predictions is None:
+    if source is not None and data is None and predictions is None and fit is None:
         raise InputError(
-            "--data", None, f"the examples to certify {source} on, as its ending names no table",
-            f"For example --data data.npz; tables are {', '.join(READERS)}",
+            "--data", None, f"the examples to certify {source} on, if it is a model",
+            f"For example --data data.npz; results are {', '.join(READERS)}",
         )  # fmt: skip
-    if data is not None and source is None:
-        raise InputError("checkpoint", None, "a model to go with --data", "Or use --predictions for any other model")
     if config is not None and data is None:
         raise InputError("--config", str(config), "a model with --data", "It describes bare weights")
-    if fit is not None and (source is not None or predictions is not None or declaration.as_json()):
-        raise InputError("--fit", str(fit), "a recipe alone", "It says itself what it reads")
     subject = Subject(source, config=config)
     made = run(subject, data=data, predictions=predictions, fit=fit, only=only, delta=level, declaration=declaration)
     report = commanded(made)
@@ -118,12 +107,12 @@ def certify(
 
 
 def _holds_outcomes(source: Path) -> bool:
-    """Whether a file or folder is read as outcomes; a folder with weights is a checkpoint."""
-    from certiformer.certification.sources.files import READERS
+    """Whether a file or folder is read as outcomes, or refused there; a folder with weights is a checkpoint."""
+    from certiformer.certification.sources.files import OTHERS, READERS
 
     if source.is_dir():
         return not any(source.glob("*.safetensors")) and not any(source.glob("*.bin"))
-    return source.suffix.lower() in READERS
+    return source.suffix.lower() in {**READERS, **OTHERS}
 
 
 def show(report: Report, written: tuple[Path, Path], form: Form, *, table: bool = False) -> None:

@@ -9,10 +9,10 @@ import typer
 from rich.table import Table
 
 from certiformer.certification.declaration import Declaration
+from certiformer.cli import _pairs
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Form, answered, console, forms
 from certiformer.cli._reading import conditions, plain
-from certiformer.report.numbers import of_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.sweeping import Range, parse_sweep
 
@@ -112,7 +112,7 @@ def _results(words: list[str], sweep: str | None, plot: Path | None, form: Form)
     from certiformer.report.comparison import compare_results, draw
 
     ids = [word for word in words if "=" not in word]
-    given = dict(word.split("=", 1) for word in words if "=" in word)
+    given = _pairs.texts("input", (word for word in words if "=" in word))
     along = None if sweep is None else parse_sweep(sweep)
     found = compare_results(ids, given, along)
     rows = [row for rows in found.by_quantity().values() for row in rows]
@@ -165,7 +165,7 @@ def _swept(found: Comparison, quantity: str, along: Range) -> None:
     shown = sorted({round(k * (len(points) - 1) / (MOST_LINES - 1)) for k in range(MOST_LINES)})
     for place in shown if len(points) > MOST_LINES else range(len(points)):
         at = [one.points[place] for one in sweeps]
-        values = ["–" if one.best is None else of_bound(one.sound[one.best]) for one in at]
+        values = ["–" if one.best is None else one.sound[one.best].text(one.result.bounds) for one in at]
         (winner,) = (one.id for one in stretches if one.low <= points[place] <= one.high)
         table.add_row(f"{points[place]:.4g}", *values, winner or "–")
     console.print(table)

@@ -52,9 +52,6 @@ def gate(
     from certiformer.certification.gating import gate as run
     from certiformer.report.screen import first_screen
 
-    for path in (source, against):
-        if path is not None and not path.exists():
-            raise InputError("file", str(path), "an existing file", "There is no file or folder of this name")
     report = run(
         source,
         error=_thresholds(error),

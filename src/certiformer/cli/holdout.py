@@ -12,8 +12,8 @@ from rich.table import Table
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Form, Json, answered, console, forms, print_json
-from certiformer.report.numbers import confidence_text, percent_up
-from certiformer.theory.core.report import visible
+from certiformer.report.numbers import percent_up
+from certiformer.theory.core.report import confidence_text, visible
 
 holdout = typer.Typer(help="Reuse one held-out set safely: each query is logged and counted.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The ledger's folder.")]
@@ -39,18 +39,22 @@ def new(
     from certiformer.certification.sample import labels_of
     from certiformer.evaluation._given import failure_probability
 
-    labels, not_checked = labels_of(data, declaration)
+    labels, ids, not_checked = labels_of(data, declaration)
     rules = Rules(failure_probability(delta, confidence), feedback, step, levels)
-    made = Ledger.new(ledger, labels, rules, not_checked=not_checked)
+    made = Ledger.new(ledger, labels, rules, ids=ids, not_checked=not_checked)
     if json:
         print_json({"ledger": str(ledger), "m": made.book.m, "head": made.head})
         return
-    console.print(f"{made.book.m} held-out examples, feedback: {feedback}. Publish this hash now: {made.head}")
+    matched = "their place" if ids is None else "id"
+    console.print(
+        f"{made.book.m} held-out examples, feedback: {feedback}. Predictions are matched by {matched}. "
+        f"Publish this hash now: {made.head}"
+    )
     reading.conditions((), not_checked, ())
 
 
 @holdout.command()
-@reading.declared(only=("prediction",))
+@reading.declared(only=("prediction", "id"))
 def ask(
     ledger: Folder,
     declaration: Declaration,
@@ -64,7 +68,7 @@ def ask(
     from certiformer.certification.holdout_log import Ledger
     from certiformer.certification.sample import answers_of
 
-    found, answer = Ledger.open(ledger).ask(answers_of(predictions, declaration))
+    found, answer = Ledger.open(ledger).ask(*answers_of(predictions, declaration))
     price = found.book.price(answer.round)
     if json:
         print_json({"round": answer.round, "answer": answer.says, "nats": price, "head": found.head})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,9 @@ import typer
 
 from certiformer.cli import _reading as reading
 from certiformer.cli._output import Form, answered, console, forms
+from certiformer.report.numbers import percent
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import confidence_text
 
 
 @forms("json", "csv", "markdown")
@@ -56,7 +59,7 @@ def plan(
     else:
         if expect is not None or models != 1 or gate:
             raise InputError("--expect, --models, --gate", (expect, models, gate), "--error, for one error rate")
-        document = _pairs(float(difference or 0.0), 0.1 if discordance is None else discordance, level, power)
+        document = _pairs(difference, 0.1 if discordance is None else discordance, level, power)
     if plot is not None:
         _draw(document, plot)
     if answered(form, lambda: document, lambda: [{"labels": n, "chance": chance} for n, chance in document["curve"]]):
@@ -99,7 +102,7 @@ def _gate(error: float, delta: float, expect: float, power: float, models: int) 
     """The least number of items at which the gate gives the right verdict with this chance."""
     import numpy as np
 
-    from certiformer.evaluation.gates import chance_of_verdict, items_to_decide
+    from certiformer.evaluation.gates import SCANNED, chance_of_verdict, items_to_decide
 
     if models < 1:
         raise InputError("--models", models, "a whole number of at least 1")
@@ -107,12 +110,13 @@ def _gate(error: float, delta: float, expect: float, power: float, models: int) 
     n = items_to_decide(expect, error, level, power)
     if n is None:
         raise InputError("--expect", expect, f"a rate further from {error:g}", "Ten million items do not decide")
-    sizes = np.unique(np.linspace(max(1, n // 8), 2 * n, 97).astype(int))
-    chances = chance_of_verdict(sizes, expect, error, level)
-    every = np.arange(n, 2 * n + 1)
-    below = np.flatnonzero(chance_of_verdict(every, expect, error, level) < power)
-    stable = n if not len(below) else int(every[below[-1]]) + 1
-    verdict = "PASS" if expect < error else "FAIL"
+    stable, falls = None, ["As labels are added the chance can fall a little before it grows."]
+    if n <= SCANNED:
+        every = np.arange(n, 2 * n + 1)
+        below = np.flatnonzero(chance_of_verdict(every, expect, error, level) < power)
+        stable = n if not len(below) else int(every[below[-1]]) + 1
+        falls = _may_fall(n, stable, power)
+    verdict, more = "PASS" if expect < error else "FAIL", f" --models {models}" if models > 1 else ""
     return {
         "n": n,
         "certificate": "gate",
@@ -121,23 +125,27 @@ def _gate(error: float, delta: float, expect: float, power: float, models: int) 
         "stable": stable,
         "answer": f"Score {n:,} new items: the gate at {100 * error:g} % then says {verdict} with a chance of "
         f"{100 * power:g} %, if the true rate is {100 * expect:g} %.",
-        "details": [*_may_fall(n, stable, power), f"certiformer gate FILE --error {error:g} --delta {delta:g}"],
-        "curve": [[int(size), float(chance)] for size, chance in zip(sizes, chances, strict=True)],
+        "details": [*falls, f"certiformer gate FILE --error {error:g} --delta {delta:g}{more}"],
+        "curve": _curve(n, lambda sizes: chance_of_verdict(sizes, expect, error, level)),
     }
 
 
-def _errors(error: float, delta: float, expect: float, power: float, models: int) -> dict[str, Any]:
+def _curve(n: int, chances: Callable[[Any], Iterable[float]], points: int = 97) -> list[list[float]]:
+    """The chance of success from an eighth of n to twice n."""
     import numpy as np
 
+    sizes = np.unique(np.linspace(max(1, n // 8), 2 * n, points).astype(int))
+    return [[int(size), float(chance)] for size, chance in zip(sizes, chances(sizes), strict=True)]
+
+
+def _errors(error: float, delta: float, expect: float, power: float, models: int) -> dict[str, Any]:
     from certiformer.evaluation import plan_errors, success_curve
 
     found = plan_errors(error, delta, expect, power, models=models)
-    sizes = np.unique(np.linspace(max(1, found.n // 8), 2 * found.n, 97).astype(int))
-    chances = success_curve(error, delta, expect, sizes, models=models)
     allowed = f"at most {found.errors} error{'s' if found.errors != 1 else ''}" if found.errors else "no error"
     details = [
-        f"With {allowed} among them the hold-out certificate says: at most {100 * error:g} %, with confidence "
-        f"{100 * (1 - delta):g} %" + (f", for the best of {models} models." if models > 1 else "."),
+        f"With {allowed} among them the hold-out certificate says: at most {percent(error)}, with confidence "
+        f"{confidence_text(delta)}" + (f", for the best of {models} models." if models > 1 else "."),
         f"If the true error rate is {100 * expect:g} %, that happens with probability {100 * found.power:.1f} %.",
         *_may_fall(found.n, found.stable, power),
     ]
@@ -150,21 +158,16 @@ def _errors(error: float, delta: float, expect: float, power: float, models: int
         "stable": found.stable,
         "answer": f"Label {found.n:,} independent examples that no model was chosen on.",
         "details": details,
-        "curve": [[int(n), float(chance)] for n, chance in zip(sizes, chances, strict=True)],
+        "curve": _curve(found.n, lambda sizes: success_curve(error, delta, expect, sizes, models=models)),
     }
 
 
-def _pairs(difference: float, discordance: float, delta: float, power: float) -> dict[str, Any]:
-    import numpy as np
+def _pairs(difference: float | None, discordance: float, delta: float, power: float) -> dict[str, Any]:
+    from certiformer.evaluation.planning import PairPlan, plan, sign_power
 
-    from certiformer.evaluation import plan_pairs
-    from certiformer.evaluation.planning import sign_power
-
-    if not 0.0 < difference <= discordance < 1.0:
-        raise InputError("--difference", difference, f"a number in (0, {discordance:g}], the discordance")
-    worse, better = (discordance + difference) / 2.0, (discordance - difference) / 2.0
-    found = plan_pairs(worse, better, delta, power)
-    sizes = np.unique(np.linspace(max(2, found.n // 8), 2 * found.n, 25).astype(int))
+    found = plan(difference=difference, discordance=discordance, delta=delta, power=power)
+    assert isinstance(found, PairPlan)
+    worse, better = found.only_a_wrong, found.only_b_wrong
     details = (
         f"If {100 * worse:g} % of the items are wrong for one model only and {100 * better:g} % for the other only, "
         f"the two-sided sign test at level {delta:g} decides with probability {100 * found.power:.1f} %."
@@ -175,7 +178,7 @@ def _pairs(difference: float, discordance: float, delta: float, power: float) ->
         "power": found.power,
         "answer": f"Label {found.n:,} items and score both models on each.",
         "details": [details],
-        "curve": [[int(n), sign_power(int(n), worse, better, delta)] for n in sizes],
+        "curve": _curve(found.n, lambda sizes: [sign_power(int(n), worse, better, delta) for n in sizes], 25),
     }
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from certiformer.cli._output import Json, commanded, console, print_json, progress_bar
 from certiformer.theory.core.errors import InputError
-
-if TYPE_CHECKING:
-    from certiformer.lab.probing.embedding import Progress
 
 
 def probe(
@@ -48,87 +45,43 @@ def probe(
 
     Labelled texts are embedded, heads are trained, and their error rates are limited.
     """
-    from certiformer.lab.probing.probe import Columns, predict
-    from certiformer.lab.probing.probe import probe as run
+    from certiformer.lab.probing import adapter as adapters
+    from certiformer.lab.probing import probe as probing
+    from certiformer.report.screen import first_screen
 
     _refuse_unused(context, "--head" if head else "--adapter" if adapter else "")
-    if adapter is not None:
-        with progress_bar("embedding", quiet=json) as progress:
-            _adapted(path, texts, adapter, text, label, repeats, delta, cache, progress, out, json=json)
-        return
     with progress_bar("embedding", quiet=json) as progress:
+        said: Any = {"cache": cache, "progress": progress}
         if head is not None:
-            found = predict(path, head, texts, text=text, cache=cache, progress=progress)
+            found = probing.predict(path, head, texts, text=text, **said)
+        elif adapter is not None:
+            said |= {"text": text, "label": label, "repeats": repeats, "delta": delta}
+            made: Any = adapters.adapt(path, texts, adapters.AdapterSettings.of(adapter), **said)
         else:
-            result = run(
-                path,
-                texts,
-                columns=Columns(text, label, group),
-                repeats=repeats,  # type: ignore[arg-type]
-                most=most,
-                tokens=tokens,
-                models=models,
-                delta=delta,
-                seed=seed,
-                cache=cache,
-                progress=progress,
-            )
-            result = replace(result, report=commanded(result.report))
+            columns = probing.Columns(text, label, group)
+            said |= {"repeats": repeats, "most": most, "tokens": tokens, "models": models, "delta": delta, "seed": seed}
+            made = probing.probe(path, texts, columns=columns, **said)
     if head is not None:
         if json:
             print_json({"predictions": found})
         else:
             sys.stdout.write("".join(f"{name}\n" for name in found))
         return
-    page, report = result.write(out)
+    made = replace(made, report=commanded(made.report))
+    page, report = made.write(out)
+    document = made.report.document
     if json:
-        print_json(result.report.document)
+        print_json(document if adapter is None else {**document, "adapter": made.card})
         return
-    from certiformer.report.screen import first_screen
-
-    console.print(first_screen(result.report, page, report))
-    read = result.report.document["provenance"]
+    console.print(first_screen(made.report, page, report))
+    if adapter is not None:
+        console.print(adapters.told(made.card))
+        console.print(f"wrote {page}, {report} and adapter.json")
+        return
+    read = document["provenance"]
     console.print(f"{read['rows']:,} rows, {read['repeated_texts']:,} of them with a text that occurred before")
-    console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(result.report.files)}")
+    console.print(f"wrote {page}, {report}, features.npz and the heads {', '.join(made.report.files)}")
     console.print("check it: certiformer verify report.json --data features.npz; use it: certiformer probe --head FILE")
-
-
-def _adapted(
-    path: Path,
-    texts: Path,
-    settings: Path,
-    text: str,
-    label: str,
-    repeats: str,
-    delta: float,
-    cache: bool,
-    progress: Progress | None,
-    out: Path,
-    *,
-    json: bool,
-) -> None:
-    from certiformer.lab.probing.adapter import AdapterSettings, adapt, told
-    from certiformer.report.screen import first_screen
-
-    found = adapt(
-        path,
-        texts,
-        AdapterSettings.of(settings),
-        text=text,
-        label=label,
-        repeats=repeats,  # type: ignore[arg-type]
-        delta=delta,
-        cache=cache,
-        progress=progress,
-    )
-    found = replace(found, report=commanded(found.report))
-    page, report = found.write(out)
-    if json:
-        print_json({**found.report.document, "adapter": found.card})
-        return
-    console.print(first_screen(found.report, page, report))
-    console.print(told(found.card))
-    console.print(f"wrote {page}, {report} and adapter.json")
 
 
 UNUSED = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json as json_module
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,8 +12,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from certiformer.cli import _pairs
 from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._process import own_process
+from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError
 
 
@@ -81,7 +82,7 @@ def train(
     import jax
 
     from certiformer.lab import models, tasks
-    from certiformer.lab.paper_results.along import facts as along_facts
+    from certiformer.lab.paper_results.bounds_along import facts as along_facts
     from certiformer.lab.tasks.own import ARRAYS
     from certiformer.lab.training.fitting import fit
     from certiformer.lab.training.presets import PRESETS, Recipe
@@ -98,10 +99,8 @@ def train(
         for name, value in others.items():
             if value:
                 raise InputError(name, str(value), "nothing beside byte_lm", "Its settings: --set NAME=VALUE")
-        told = _byte_lm(
-            text=text, column=column, out=out, data=data, given={**_pairs(settings), "seed": seed}, resume=resume,
-            minutes=minutes,
-        )  # fmt: skip
+        given = {**_pairs.values("--set", settings), "seed": seed}
+        told = _byte_lm(text=text, column=column, out=out, data=data, given=given, resume=resume, minutes=minutes)
         if json:
             print_json(told)
         else:
@@ -116,7 +115,7 @@ def train(
     model_name = _either("MODEL", model, chosen.model if chosen else None)
     models.model_type(model_name)  # an unknown name is said before anything else is asked for
     task_name = _either("--task", task, chosen.task if chosen else None)
-    given: dict[str, Any] = {
+    given = {
         "optimiser": optimiser,
         "rate": rate,
         "steps": steps,
@@ -125,8 +124,8 @@ def train(
         "select": select,
     }
     recipe = replace(chosen.recipe if chosen else Recipe(), **{k: v for k, v in given.items() if v is not None})
-    model_settings = {**(chosen.model_settings if chosen else {}), **_pairs(settings)}
-    chosen_task = {**(chosen.task_settings if chosen else {}), **_pairs(task_settings)}
+    model_settings = {**(chosen.model_settings if chosen else {}), **_pairs.values("--set", settings)}
+    chosen_task = {**(chosen.task_settings if chosen else {}), **_pairs.values("--task-set", task_settings)}
     if float64:
         chosen_task["dtype"] = "float64"
     if not out.parent.is_dir():
@@ -216,7 +215,7 @@ def _follow(bounds: str | None, every: int, delta: float, out: Path | None) -> A
     """The callback of --bounds."""
     if bounds is None:
         return None
-    from certiformer.lab.paper_results.along import BoundsAlong
+    from certiformer.lab.paper_results.bounds_along import BoundsAlong
 
     if out is not None and out.suffix not in (".csv", ".json"):
         raise InputError("--bounds-out", str(out), "a file name ending in .csv or .json")
@@ -273,19 +272,6 @@ def _either(name: str, given: str | None, default: str | None) -> str:
     return str(given if given is not None else default)
 
 
-def _pairs(words: list[str] | None) -> dict[str, Any]:
-    pairs: dict[str, Any] = {}
-    for word in words or []:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise InputError("setting", word, "KEY=VALUE")
-        try:
-            pairs[name] = json_module.loads(value)
-        except json_module.JSONDecodeError:
-            pairs[name] = value
-    return pairs
-
-
 def _list(presets: Any, json: bool) -> None:
     if json:
         print_json({name: {"what": one.what, "model": one.model, "task": one.task} for name, one in presets.items()})
@@ -310,5 +296,5 @@ def _show(report: dict[str, Any]) -> None:
         table.add_row("bounds", name)
     console.print(table)
     for row in report.get("bounds", {}).get("last", ()):
-        value = row["failing"] if row["value"] is None else f"{row['value']:.4g} ({row['verdict']})"
+        value = row["failing"] if row["value"] is None else f"{rounded_up(row['value']):.4g} ({row['verdict']})"
         console.print(f"{row['bound']}, {row['side']}, step {row['step']}: {value}; hypotheses: {row['hypotheses']}")

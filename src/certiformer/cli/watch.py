@@ -13,6 +13,7 @@ import typer
 from certiformer.certification.declaration import Declaration
 from certiformer.cli import _reading as reading
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.report import visible
 
 
 @reading.declared("watch")
@@ -43,7 +44,7 @@ def watch(
     """
     from certiformer.certification.watching import CONDITIONS, NOT_CHECKED
     from certiformer.certification.watching import watch as run
-    from certiformer.report.numbers import rounded_up
+    from certiformer.report.numbers import rounded_down, rounded_up
 
     if fail_on_alarm and certified is None:
         raise InputError("--fail-on-alarm", "no --certified", "the mean that must not be exceeded", "--certified 0.05")
@@ -64,12 +65,14 @@ def watch(
             continue
         if not shown:
             shown = True
+            if now.quantity:
+                typer.echo(f"Outcome: the {visible(now.quantity)}.")
             for text in CONDITIONS:
                 typer.echo(f"Condition: {text}.")
             for text in NOT_CHECKED:
                 typer.echo(f"NOT CHECKED: {text}.")
         mean = "–" if now.mean is None else f"{now.mean:.4g}"
-        between = f"between {-rounded_up(-now.lower):.4g} and {rounded_up(now.upper):.4g}"
+        between = f"between {rounded_down(now.lower):.4g} and {rounded_up(now.upper):.4g}"
         line = f"{now.n:>9,}  seen {mean:<8} true average so far {between}"
         if now.changed_at is not None:
             line += f", it changed before {now.changed_at:,}"

@@ -16,7 +16,6 @@ from certiformer.evaluation.pairs import SignTest, paired_limits, sign_test
 from certiformer.evaluation.planning import (
     PairPlan,
     Plan,
-    detectable_difference,
     plan_errors,
     plan_pairs,
     success_curve,
@@ -24,3 +23,9 @@ from certiformer.evaluation.planning import (
 from certiformer.evaluation.selection import Selection, choose_threshold
 from certiformer.evaluation.sequence import ConfidenceSequence, anytime_rate_limits
 from certiformer.evaluation.units import Units, units_of
+
+__all__ = [
+    "ConfidenceSequence", "Limits", "Monitor", "PairPlan", "Plan", "Selection", "SignTest", "Units",
+    "anytime_rate_limits", "choose_threshold", "mean_limits", "paired_limits", "plan_errors", "plan_pairs",
+    "rate_limits", "sign_test", "success_curve", "units_of",
+]  # fmt: skip

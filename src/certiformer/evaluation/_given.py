@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.schema import holding, require_shape
 
 Array = npt.NDArray[np.float64]
+
+
+_ANOTHER = "Begin another state, or take it from a copy"
+
+
+def require_state(state: Any, **types: Any) -> None:
+    """What was kept for a restart, refused unless it has these fields, each of its type, and counts from 0 on."""
+    require_shape(state, holding({name: {"type": type} for name, type in types.items()}), "state", _ANOTHER)
+    if not 0 <= state.get("n", 0) < 2**53:
+        raise InputError("state: n", state["n"], "how many were counted", _ANOTHER)
+
+
+def kept_numbers(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """Numbers that were kept, all of them and none of them negative."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.array(np.nan)
+    if found.shape != shape or not np.all(found >= 0.0):
+        raise InputError(f"state: {name}", f"shape {found.shape}", f"numbers from 0 on, shape {shape}", _ANOTHER)
+    return found
 
 
 def probability(name: str, value: float) -> float:
@@ -58,11 +82,14 @@ def binary(name: str, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     return np.asarray(x == 1)
 
 
-def failure_probability(delta: float | None, confidence: float | None) -> float:
+def failure_probability(delta: float | None, confidence: float | str | None) -> float:
     """delta, from itself or from the confidence 1 - delta; 0.05 where neither is said."""
     if delta is not None and confidence is not None:
         raise InputError("delta, confidence", (delta, confidence), "one of the two", "confidence is 1 - delta")
     if confidence is not None:
+        if isinstance(confidence, str):
+            column = f"A column is named by declaration=Declaration(confidence_column={confidence!r})"
+            raise InputError("confidence", confidence, "a number, 1 - delta", column)
         if not 0.0 < confidence < 1.0:
             raise InputError("confidence", confidence, "a number in (0, 1)", "For example 0.95")
         # 1 - 0.99 is a hair above 0.01 in binary: the digits that were written are meant.

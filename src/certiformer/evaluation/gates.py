@@ -27,7 +27,10 @@ from certiformer.theory.core.errors import InputError
 
 Verdict = Literal["pass", "fail", "undecided"]
 MOST_ITEMS = 10_000_000
-_SCAN = 65_536
+SCANNED = 65_536
+"""Up to here every number of items is tried, and the least one that decides is exact."""
+ROUNDING = 2.0**-49
+"""More than losses and a threshold together round by when they become fractions of a range: a few units of 2^-53."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +94,16 @@ def gate_mean(
     weights: npt.ArrayLike | None = None,
     ids: Sequence[str] | None = None,
     order: Literal["average", "given"] = "average",
+    in_order: bool = False,
 ) -> Gate:
     """The gate for the mean of losses in the declared [low, high]: units, weights and order as for `mean_limits`."""
     level = _below_half(delta)
-    w, y, orders, method = walked(losses_in("losses", losses, low, high), weights, ids, order)
+    w, y, orders, method = walked(losses_in("losses", losses, low, high), weights, ids, order, in_order)
     if not low < threshold < high:
         raise InputError("threshold", threshold, f"a mean strictly between {low:g} and {high:g}")
     eps = (threshold - low) / (high - low)
-    ln_pass = -math.log(max(1.0, evidence_against(math.nextafter(eps, 0.0), w, y, level, orders)))
-    ln_fail = -math.log(max(1.0, evidence_against(math.nextafter(1.0 - eps, 0.0), w, w - y, level, orders)))
+    ln_pass = -math.log(max(1.0, evidence_against(eps - ROUNDING * eps, w, y, level, orders)))
+    ln_fail = -math.log(max(1.0, evidence_against(1.0 - eps - ROUNDING, w, w - y, level, orders)))
     mean = low + (high - low) * float(np.sum(y) / np.sum(w))
     verdict = verdict_of(ln_pass, ln_fail, level)
     return Gate(verdict, threshold, delta, len(w), mean, ln_pass, ln_fail, f"betting, {method}")
@@ -121,7 +125,8 @@ def _below_half(delta: float) -> float:
 def items_to_decide(rate: float, threshold: float, delta: float, power: float = 0.8) -> int | None:
     """The least number of new items at which the gate decides with this chance, if errors come at this `rate`.
 
-    None where the rate is the threshold, or so near to it that ten million items are not enough.
+    Beyond `SCANNED` a crossing of the chance, found by bisection. None where the rate is the threshold, or so near to
+    it that ten million items are not enough.
 
     >>> items_to_decide(0.025, 0.05, 0.05), items_to_decide(0.1, 0.05, 0.05)
     (361, 169)
@@ -131,14 +136,20 @@ def items_to_decide(rate: float, threshold: float, delta: float, power: float = 
         raise InputError("rate", rate, "a number in [0, 1]")
     if rate == eps:
         return None
-    start, length = 1, 256
-    while start <= MOST_ITEMS:
-        sizes = np.arange(start, start + length, dtype=np.float64)
+    start = 1
+    while start < SCANNED:
+        sizes = np.arange(start, min(2 * start + 256, SCANNED + 1), dtype=np.float64)
         reached = np.flatnonzero(chance_of_verdict(sizes, rate, eps, level) >= wish)
         if len(reached):
             return int(sizes[reached[0]])
-        start, length = start + length, min(2 * length, _SCAN)
-    return None
+        start = int(sizes[-1]) + 1
+    low, high = SCANNED, MOST_ITEMS
+    if chance_of_verdict([high], rate, eps, level)[0] < wish:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance_of_verdict([middle], rate, eps, level)[0] >= wish else (middle, high)
+    return high
 
 
 def chance_of_verdict(sizes: npt.ArrayLike, rate: float, threshold: float, delta: float) -> npt.NDArray[np.float64]:
@@ -199,8 +210,8 @@ class AnytimeGate:
         eps = (self.threshold - self.low) / (self.high - self.low)
         squares = None if self.binary else self.squares
         return (
-            ln_capital(self.n, self.total, math.nextafter(eps, 0.0), -1, squares),
-            ln_capital(self.n, self.total, math.nextafter(eps, 1.0), 1, squares),
+            ln_capital(self.n, self.total, eps - ROUNDING * eps, -1, squares),
+            ln_capital(self.n, self.total, eps + ROUNDING * eps, 1, squares),
         )
 
     @property
@@ -302,7 +313,7 @@ def compare_with_baseline(
         """Delta < c for these outcomes, at `level`; exactly at c = 0 where there is a sign test."""
         if c == 0.0 and p_at_zero is not None:
             return p_at_zero * (1.0 + 1e-12) <= level
-        against = math.nextafter((1.0 + c) / 2.0, 0.0)
+        against = (1.0 + c) / 2.0 - ROUNDING
         return evidence_against(against, w, outcomes, level, orders) >= 1.0 / level
 
     def chain(outcomes: npt.NDArray[np.float64], p_at_zero: float | None) -> tuple[bool, bool, bool]:

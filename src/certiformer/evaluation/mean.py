@@ -53,6 +53,7 @@ def mean_limits(
     order: Order = "average",
     two_sided: bool = False,
     ids: Sequence[str] | None = None,
+    in_order: bool = False,
 ) -> Limits:
     """Confidence limits for the mean loss of independent units, each loss in the declared [low, high].
 
@@ -60,12 +61,13 @@ def mean_limits(
     have, and the group's mean loss, that is the mean over rows. `order` says how the units are walked through:
     "average" of 16 fixed permutations (up to 20,000 units; the numbers of two analysts then hardly differ), "hash" of
     the `ids` (of row numbers without them), or as "given". Whatever is chosen is chosen before looking at the limits.
+    Sorted losses without ids are refused, unless `in_order` says that their order was made without looking at them.
 
     >>> mean_limits([0.0, 0.5, 0.25] * 40, 0.05).upper < 0.33
     True
     """
     probability("delta", delta)
-    w, y, orders, method = walked(losses_in("losses", losses, low, high), weights, ids, order)
+    w, y, orders, method = walked(losses_in("losses", losses, low, high), weights, ids, order, in_order)
     level = delta / 2.0 if two_sided else delta
     upper = target_upper(w, y, level, orders)
     lower = 1.0 - target_upper(w, w - y, level, orders)
@@ -82,15 +84,15 @@ def mean_limits(
 
 
 def walked(
-    x: Array, weights: npt.ArrayLike | None, ids: Sequence[str] | None, order: Order
+    x: Array, weights: npt.ArrayLike | None, ids: Sequence[str] | None, order: Order, in_order: bool = False
 ) -> tuple[Array, Array, npt.NDArray[np.int64] | None, str]:
     """Weights and weighted losses in the order of the walk, the orders that are averaged, and how that is called."""
     w = weights_of(weights, len(x))
     if order not in ("average", "hash", "given"):
         raise InputError("order", order, 'one of "average", "hash", "given"')
-    if ids is None:
+    if ids is None and not in_order:
         refuse_sorted("losses", x)
-    elif len(ids) != len(x):
+    if ids is not None and len(ids) != len(x):
         raise InputError("ids", f"{len(ids)} ids", f"one for each of {len(x)} losses")
     averaged = order == "average" and len(x) <= MOST_AVERAGED
     if order != "given" and (ids is not None or not averaged):

@@ -14,11 +14,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.evaluation._given import losses_in, probability
+from certiformer.evaluation._given import kept_numbers, losses_in, probability, require_state, whole_range
 from certiformer.theory.core.errors import InputError
 
 BETS = 8
 BLOCK = 100
+MOST_CAPITAL = 1e300
+"""What is won beyond it is not counted: far above any 1/delta, and a number that a file can hold."""
 
 
 class Monitor:
@@ -32,6 +34,7 @@ class Monitor:
     """
 
     def __init__(self, p0: float, delta: float = 0.05, *, low: float = 0.0, high: float = 1.0) -> None:
+        whole_range(low, high)
         self.delta, self.low, self.high = probability("delta", delta), float(low), float(high)
         if not low < p0 < high:
             raise InputError("p0", p0, f"a mean loss strictly between {low:g} and {high:g}")
@@ -53,12 +56,14 @@ class Monitor:
             if passed == 0 and k >= 1:
                 self._capital += 0.5 / (k * (k + 1)) / BETS
             part = x[start : start + BLOCK - passed]
-            paths = self._capital * np.cumprod(1.0 + np.outer(part - self._mean, self._bets), axis=0)
+            with np.errstate(over="ignore"):
+                paths = self._capital * np.cumprod(1.0 + np.outer(part - self._mean, self._bets), axis=0)
             if self.alarm is None:
-                rich = np.sum(paths, axis=1) + self._cash(k) >= 1.0 / self.delta
+                # A factor is at least 1/2 and rounds by less than 1e-15 of itself.
+                rich = np.sum(paths, axis=1) + self._cash(k) >= (1.0 + 1e-15 * (self.n + len(x))) / self.delta
                 if rich.any():
                     self.alarm = self.n + int(np.argmax(rich)) + 1
-            self._capital = paths[-1]
+            self._capital = np.minimum(paths[-1], MOST_CAPITAL)
             self.n += len(part)
             start += len(part)
         return self.alarm is not None
@@ -88,7 +93,13 @@ class Monitor:
     @classmethod
     def resume(cls, state: Mapping[str, Any]) -> Self:
         """The monitor as `state` left it."""
-        found = cls(state["p0"], state["delta"], low=state["low"], high=state["high"])
-        found.n, found.alarm = int(state["n"]), state["alarm"]
-        found._capital = np.array(state["capital"], dtype=np.float64)
+        require_state(
+            state, p0="number", delta="number", low="number", high="number", n="integer", alarm=["integer", "null"],
+            capital="array",
+        )  # fmt: skip
+        found = cls(state["p0"], state["delta"], low=float(state["low"]), high=float(state["high"]))
+        found.n, found.alarm = state["n"], state["alarm"]
+        if found.alarm is not None and not 0 < found.alarm <= found.n:
+            raise InputError("state: alarm", found.alarm, f"one of the {found.n:,} that were counted")
+        found._capital = np.minimum(kept_numbers("capital", state["capital"], (BETS,)), MOST_CAPITAL)
         return found

@@ -159,6 +159,18 @@ def items_about(variance: float, distance: float, level: float, power: float = 0
     return None if z * z * variance >= 1e15 * distance**2 else math.ceil(z * z * variance / distance**2)
 
 
+def units_about(variance: float, mean: float, threshold: float, level: float) -> int | None:
+    """About how many units in [0, 1] let betting decide whether their mean is at most `threshold`, if it is `mean`.
+
+    To the normal approximation (of a target 1.5 times as far) comes what is paid before the bets know the spread.
+    """
+    distance, room = abs(threshold - mean), 1.0 - threshold if mean < threshold else threshold
+    needed = items_about(variance, distance, level / 1.5)
+    if needed is None:
+        return None
+    return needed + math.ceil(-math.log(level) * max(1.0 / math.log1p(distance / room), 0.7 / distance))
+
+
 def sign_power(n: int, only_a_wrong: float, only_b_wrong: float, delta: float) -> float:
     """P(the two-sided sign test at level delta finds the right direction) on n items."""
     from scipy.stats import binom
@@ -177,7 +189,7 @@ def sign_power(n: int, only_a_wrong: float, only_b_wrong: float, delta: float) -
 def plan_pairs(only_a_wrong: float, only_b_wrong: float, delta: float = 0.05, power: float = 0.8) -> PairPlan:
     """A number of items at which the two-sided sign test tells two models apart with the chance asked for.
 
-    `only_a_wrong`, `only_b_wrong`: the expected fractions of items that only one of them gets wrong. (The chance is a
+    `only_a_wrong`, `only_b_wrong`: the expected fractions of items that only one of them gets wrong. (The chance is
     not monotone in n; this is a crossing of it, found by bisection.)
     """
     a, b = only_a_wrong, only_b_wrong
@@ -193,26 +205,3 @@ def plan_pairs(only_a_wrong: float, only_b_wrong: float, delta: float = 0.05, po
         middle = (low + high) // 2
         low, high = (low, middle) if sign_power(middle, a, b, level) >= wish else (middle, high)
     return PairPlan(high, sign_power(high, a, b, level), delta, a, b)
-
-
-def detectable_difference(n: int, discordance: float, delta: float = 0.05, power: float = 0.8) -> float:
-    """The smallest difference of error rates that n items show with the chance asked for; rounded up at four digits.
-
-    `discordance` is the fraction of items on which exactly one of the models is right.
-    """
-    level, wish, total = (
-        probability("delta", delta),
-        probability("power", power),
-        probability("discordance", discordance),
-    )
-
-    def reached(difference: float) -> bool:
-        return sign_power(n, (total + difference) / 2, (total - difference) / 2, level) >= wish
-
-    if not reached(total):
-        raise InputError("n", n, f"enough items to see any difference at discordance {discordance:g}")
-    low, high = 0.0, total
-    while high - low > 1e-7:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return math.ceil(high * 1e4) / 1e4

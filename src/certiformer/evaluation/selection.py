@@ -66,66 +66,30 @@ def choose_threshold(
         raise InputError("confidences", f"shape {conf.shape}", f"one for each of {len(wrong)} examples")
     if np.any(np.isnan(conf)):
         raise InputError("confidences", "nan", "numbers", f"Look at example {int(np.flatnonzero(np.isnan(conf))[0])}")
-    if thresholds is None:
-        return _by_counts(conf, wrong, risk, level)
-    return _by_thresholds(conf, wrong, risk, level, [float(value) for value in thresholds])
-
-
-def _by_thresholds(
-    conf: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], alpha: float, delta: float, thresholds: list[float]
-) -> Selection:
-    if not thresholds or any(math.isnan(value) for value in thresholds):
-        raise InputError("thresholds", thresholds, "at least one number, fixed beforehand")
+    strict, n = thresholds is None, len(conf)
+    values = _counted(conf) if thresholds is None else [float(value) for value in thresholds]
+    if not values or any(math.isnan(value) for value in values):
+        raise InputError("thresholds", values, "at least one number, fixed beforehand")
     chosen: tuple[float, int, int, float] | None = None
-    for value in thresholds:
-        answered = conf >= value
-        count, errors = int(answered.sum()), int(np.sum(wrong & answered))
-        p = _test(errors, count, alpha)
-        if p * (1.0 + 1e-12) > delta:
-            break
-        chosen = value, count, errors, p
-    return _selection(chosen, conf, alpha, delta, strict=False)
-
-
-def _by_counts(conf: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool_], alpha: float, delta: float) -> Selection:
-    n = len(conf)
-    falling = np.sort(conf)[::-1]
-    chosen: tuple[float, int, int, float] | None = None
-    for part in range(1, PARTS + 1):
-        count = part * n // PARTS
-        value = -math.inf if count == n else float(falling[count])
-        answered = conf > value
-        size, errors = int(answered.sum()), int(np.sum(wrong & answered))
-        p = _test(errors, size, alpha)
-        if p * (1.0 + 1e-12) <= delta / PARTS and (chosen is None or size >= chosen[1]):
-            chosen = value, size, errors, p
-    return _selection(chosen, conf, alpha, delta, strict=True)
-
-
-def _test(errors: int, n: int, alpha: float) -> float:
-    return 1.0 if n == 0 else float(binomial_cdf(errors, n, alpha))
-
-
-def _selection(
-    chosen: tuple[float, int, int, float] | None,
-    conf: npt.NDArray[np.float64],
-    alpha: float,
-    delta: float,
-    *,
-    strict: bool,
-) -> Selection:
-    n = len(conf)
+    for value in values:
+        above = conf > value if strict else conf >= value
+        size, seen = int(above.sum()), int(np.sum(wrong & above))
+        p = float(binomial_cdf(seen, size, risk)) if size else 1.0
+        if p * (1.0 + 1e-12) <= (level / PARTS if strict else level):
+            chosen = value, size, seen, p
+        elif not strict:
+            break  # what stands behind the first failure is not tried
     if chosen is None:
         return Selection(None, strict, 0, 0, n, 1.0, alpha, delta, 1.0, (0.0, 0.0))
-    threshold, answered, errors, p = chosen
+    threshold, answered, mistakes, p = chosen
     # For all thresholds at once (Dvoretzky-Kiefer-Wolfowitz-Massart): the threshold was selected on these examples.
     around = math.sqrt(math.log(2.0 / delta) / (2.0 * n))
-    upper = min(alpha, exact_upper("selection", errors, answered, delta / PARTS)) if strict else alpha
+    upper = min(alpha, exact_upper("selection", mistakes, answered, delta / PARTS)) if strict else alpha
     return Selection(
         threshold=threshold,
         strict=strict,
         answered=answered,
-        errors=errors,
+        errors=mistakes,
         n=n,
         p=p,
         alpha=alpha,
@@ -133,3 +97,10 @@ def _selection(
         error_upper=upper,
         coverage=(max(0.0, answered / n - around), min(1.0, answered / n + around)),
     )
+
+
+def _counted(conf: npt.NDArray[np.float64]) -> list[float]:
+    """Thresholds above which about 1/S, 2/S, ... of the examples are, the last one below all of them."""
+    falling, n = np.sort(conf)[::-1], len(conf)
+    counts = (part * n // PARTS for part in range(1, PARTS + 1))
+    return [-math.inf if count == n else float(falling[count]) for count in counts]

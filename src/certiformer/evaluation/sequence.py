@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.evaluation._given import losses_in, probability, whole_range
+from certiformer.evaluation._given import kept_numbers, losses_in, probability, require_state, whole_range
 from certiformer.theory.calculus.target_betting import FIXED_BETS
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import scipy
@@ -160,12 +160,18 @@ class ConfidenceSequence:
     @classmethod
     def resume(cls, state: Mapping[str, Any]) -> Self:
         """The sequence as `state` left it."""
-        found = cls(state["delta"], binary=state["binary"], low=state["low"], high=state["high"])
-        found.n, found.total = int(state["n"]), float(state["total"])
-        found.squares = float(state.get("squares", 0.0))
-        found._limits = (float(state["limits"][0]), float(state["limits"][1]))
+        require_state(
+            state, delta="number", binary="boolean", low="number", high="number", n="integer", total="number",
+            squares="number", limits="array",
+        )  # fmt: skip
+        found = cls(state["delta"], binary=state["binary"], low=float(state["low"]), high=float(state["high"]))
+        found.n, found.total, found.squares = state["n"], float(state["total"]), float(state["squares"])
+        if not (0.0 <= found.total <= found.n and 0.0 <= found.squares <= found.n):
+            raise InputError("state", (found.total, found.squares), f"sums of {found.n:,} numbers in [0, 1]")
+        lower, upper = kept_numbers("limits", state["limits"], (2,))
+        found._limits = float(lower), float(upper)
         if found._bets is not None:
-            found._bets = _GridOfBets.resume(state["bets"])
+            found._bets = _GridOfBets.resume(state.get("bets", {}))
         return found
 
 
@@ -229,13 +235,15 @@ class _GridOfBets:
 
     @classmethod
     def resume(cls, state: Mapping[str, Any]) -> Self:
-        found = cls(int(state["first"]), int(state["last"]))
-        kept = [np.array(state[side], dtype=np.float64) for side in ("above", "below")]
-        if any(side.shape[0] != len(found.above) for side in kept):
-            raise InputError(
-                "state", f"{len(kept[0])} bets", f"{len(found.above)}, those of this version", "Begin another state"
-            )
-        found.above, found.below = (side.reshape(len(found.above), -1) for side in kept)
+        require_state(state, first="integer", last="integer", above="array", below="array")
+        first, last = state["first"], state["last"]
+        if not (0 < first <= last < GRID or (first, last) == (1, 0)):
+            raise InputError("state", (first, last), f"the first and the last mean on a grid of {GRID:,}")
+        found = cls(first, last)
+        found.above, found.below = (
+            kept_numbers(f"bets {side}, those of this version", state[side], found.above.shape)
+            for side in ("above", "below")
+        )
         return found
 
 

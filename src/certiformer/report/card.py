@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from markupsafe import escape
 
 from certiformer.report.numbers import percent_up, rounded_up
-from certiformer.theory.core.report import Report
+from certiformer.theory.core.report import Report, confidence_text
 
 
 def model_card(report: Report) -> str:
@@ -48,11 +50,17 @@ def model_card(report: Report) -> str:
         *conditions,
         *(f"- [ ] {text}" for text in report.conditions),
         "",
-        f"Written by certiformer {report.machine.get('certiformer', '')} on {report.machine.get('date', '')}.",
-        "Recompute it with `certiformer verify report.json --data FILE`.",
-        "",
+        *(_made_again(report.machine) if report.machine else ()),
     ]
     return "\n".join([*index, *body])
+
+
+def _made_again(machine: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        f"Written by certiformer {machine['certiformer']} on {machine['date']}.",
+        "Recompute it with `certiformer verify report.json --data FILE`.",
+        "",
+    )
 
 
 def badge(report: Report) -> str:
@@ -81,5 +89,5 @@ def badge_text(report: Report) -> tuple[str, bool]:
     if row is None or row.value is None or report.delta is None:
         return "nothing yet", False
     limit = percent_up(row.value) if row.rate else f"{rounded_up(row.value):.4g}"
-    what = "error" if row.rate else "mean loss"
-    return f"{what} <= {limit} ({100 * (1 - report.delta):g} %)", row.informative
+    what = "error" if row.quantity.startswith("error rate on new") else row.quantity.partition(" (")[0]
+    return f"{what.replace(' over new ', ' over ')} <= {limit} ({confidence_text(report.delta)})", row.informative

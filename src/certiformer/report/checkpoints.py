@@ -15,6 +15,7 @@ from rich.text import Text
 from certiformer.report.numbers import short
 from certiformer.report.page import environment
 from certiformer.theory.core.csv_writer import csv_text
+from certiformer.theory.core.rounding import decimals, outward, power_of_ten
 
 if TYPE_CHECKING:
     from certiformer.checkpoints.inspection import Inspection
@@ -90,7 +91,7 @@ def _layer_table(document: Document) -> Table:
             str(layer["index"]),
             *(_three(norms.get(role)) for role in roles),
             _three(told["W_QK"]),
-            *(f"{told[name]:.2f}" for name in DECADES),
+            *(f"{decimals(told[name], 2):.2f}" for name in DECADES),
         )
     return table
 
@@ -115,7 +116,9 @@ def totals(document: Document) -> list[str]:
     """The network as a whole, in words."""
     shares = document["shares"][:4]
     paid = ", ".join(f"{share['role']} {100 * share['share']:.0f} %" for share in shares)
-    grows = f"from the embedding to the output an error grows at most 10^{document['sensitivity_log10']:.1f} times"
+    grows = (
+        f"from the embedding to the output an error grows at most {power_of_ten(document['sensitivity_log10'])} times"
+    )
     return [
         f"{grows}; the class reaches 10^{_decades(document['log10_coefficient'])}",
         f"its cover at radius 1/4 has 10^{_decades(document['log10_ln_cover'])} nats, paid for {paid}",
@@ -287,7 +290,7 @@ def layer_figure(document: Document) -> Markup:
             f'<text x="{LEFT - 8}" y="{y + 10}" text-anchor="end">{layer["index"]}</text>'
             f'<rect x="{LEFT}" y="{y}" width="{left:.1f}" height="{ROW - 6}" fill="{ATTENTION}"/>'
             f'<rect x="{LEFT + left:.1f}" y="{y}" width="{right:.1f}" height="{ROW - 6}" fill="{FEED_FORWARD}"/>'
-            f'<text x="{LEFT + left + right + 6:.1f}" y="{y + 10}">{layer["lipschitz_log10"]:.2f}</text>'
+            f'<text x="{LEFT + left + right + 6:.1f}" y="{y + 10}">{decimals(layer["lipschitz_log10"], 2):.2f}</text>'
         )
     parts.append("</svg>")
     return Markup("".join(parts))
@@ -296,16 +299,15 @@ def layer_figure(document: Document) -> Markup:
 def _short(value: Any) -> str:
     if value is None:
         return "–"
-    return short(value) if isinstance(value, (int, float)) else str(value)
+    return short(outward(value, 5)) if isinstance(value, (int, float)) else str(value)
 
 
 def _three(value: Any) -> str:
     """Three digits, rounded up as bounds are: a table of many columns fits a terminal."""
     if not isinstance(value, (int, float)) or value <= 0.0:
         return _short(value)
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / unit * (1.0 - 1e-12)) * unit:.3g}"
+    return f"{outward(value, 3):.3g}"
 
 
 def _decades(value: Any) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)
+    return f"{decimals(value, 1):.1f}" if isinstance(value, float) else str(value)

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from certiformer.report import numbers
 from certiformer.theory.core import Evaluation, Result, find
 from certiformer.theory.core.arrays import Evaluations
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
@@ -153,7 +152,7 @@ def _names(result: type[Result]) -> set[str]:
 def _row(evaluation: Evaluation) -> Row:
     result, best = evaluation.result, evaluation.best
     printed = next(iter(evaluation.printed.values()), None)
-    shown = "–" if printed is None else numbers.of_bound(printed)
+    shown = "–" if printed is None else printed.text(result.bounds)
     if best is None:
         failing = [one.requires for bound in evaluation.sound.values() for one in bound.hypotheses if one.blocks]
         why = "; ".join(dict.fromkeys(failing)) or "no variant applies"
@@ -162,7 +161,7 @@ def _row(evaluation: Evaluation) -> Row:
     open_ones = [one.requires for one in bound.hypotheses if one.state == "open"]
     remark = "vacuous; " if bound.vacuous else ""
     why = remark + (f"if {'; '.join(open_ones)}" if open_ones else "every hypothesis was verified")
-    return Row(result.id, result.bounds.value, bound.value, bound.log10, numbers.of_bound(bound), best, shown, why)
+    return Row(result.id, result.bounds.value, bound.value, bound.log10, bound.text(result.bounds), best, shown, why)
 
 
 def comparison_figure(found: Comparison) -> Figure:

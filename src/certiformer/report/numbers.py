@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from certiformer.theory.core import Bound
+from certiformer.theory.core.rounding import outward
 
 
 def short(value: float) -> str:
@@ -14,13 +14,6 @@ def short(value: float) -> str:
     if value == int(value) and abs(value) < 1e6:
         return str(int(value))
     return f"{value:.5g}"
-
-
-def of_bound(bound: Bound) -> str:
-    """The value of a bound; beyond the range of floats, its decimal logarithm."""
-    if bound.overflowed and bound.log10 is not None:
-        return f"10^{bound.log10:.1f}"
-    return short(bound.value)
 
 
 def percent_up(value: float) -> str:
@@ -33,12 +26,19 @@ def percent_down(value: float) -> str:
     return f"{math.floor(value * 10_000 + 1e-9) / 100:.2f} %"
 
 
+def percent(value: float) -> str:
+    """A threshold that was declared, as a percentage: nothing of it is rounded away."""
+    return f"{100.0 * value:.12g} %"
+
+
 def rounded_up(value: float, digits: int = 4) -> float:
     """The value rounded up at its `digits`-th significant digit: a guarantee stays one on paper."""
-    if value == 0 or not math.isfinite(value):
-        return value
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    return math.ceil(value / unit - 1e-9) * unit
+    return outward(value, digits)
+
+
+def rounded_down(value: float) -> float:
+    """The same for a lower limit."""
+    return outward(value, 4, up=False)
 
 
 QUANTITIES = {
@@ -49,12 +49,3 @@ QUANTITIES = {
     "rademacher": "Rademacher complexity",
 }
 """What the papers' statements limit, in words; a certificate has its own."""
-
-
-def confidence_text(delta: float) -> str:
-    """1 - delta in percent, rounded down; as 1 - delta itself where percents would need many nines."""
-    if delta < 1e-6:
-        exponent = math.floor(math.log10(delta))
-        digits = math.ceil(delta / 10.0 ** (exponent - 2) * (1.0 - 1e-12))
-        return f"1 - {digits * 10.0 ** (exponent - 2):.3g}"
-    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"

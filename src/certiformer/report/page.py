@@ -9,8 +9,9 @@ from typing import Any
 import jinja2
 
 from certiformer.report.chart import Line, Mark, panel
-from certiformer.report.numbers import confidence_text, percent_down, percent_up, rounded_up
-from certiformer.theory.core.report import Report, Statement
+from certiformer.report.numbers import percent_down, percent_up
+from certiformer.theory.core.report import Report, Statement, confidence_text
+from certiformer.theory.core.rounding import outward, power_of_ten
 
 # Rates of error share an axis; the legend says what each of them is the error rate of.
 TOGETHER = ("risk_01", "gibbs_risk_01", "mean_iterate_risk_01")
@@ -30,6 +31,7 @@ def environment() -> jinja2.Environment:
     found.filters["percent_up"] = percent_up
     found.filters["guaranteed"] = guaranteed
     found.filters["limit"] = limit
+    found.filters["relation"] = lambda row: row.relation
     found.filters["at_least"] = at_least
     found.filters["label"] = _label
     return found
@@ -76,7 +78,7 @@ def number(value: Any) -> str:
         return "∞" if value > 0 else "-∞"
     if isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e6):
         return f"{int(value):,}"
-    if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
+    if _with_power(value):
         exponent = math.floor(math.log10(abs(value)))
         return f"{value / 10.0**exponent:.2f} × 10{str(exponent).translate(SUPERSCRIPT)}"
     return f"{value:.4g}"
@@ -84,13 +86,23 @@ def number(value: Any) -> str:
 
 def guaranteed(value: Any) -> str:
     """A number that is an upper bound: rounded up before it is shown."""
-    return number(rounded_up(value)) if isinstance(value, float) else number(value)
+    return _in_print(value, up=True) if isinstance(value, float) else number(value)
+
+
+def _in_print(value: float, *, up: bool) -> str:
+    """A limit rounded outward at as many digits as `number` shows: three beside a power of ten, else four."""
+    rounded = outward(value, 4, up=up)
+    return number(outward(value, 3, up=up) if _with_power(rounded) else rounded)
+
+
+def _with_power(value: float) -> bool:
+    return abs(value) >= 1e6 or 0 < abs(value) < 1e-4
 
 
 def at_least(row: Statement) -> str:
     """The lower limit of a statement: rounded down before it is shown."""
     lower = row.lower or 0.0
-    return percent_down(lower) if row.rate else number(-rounded_up(-lower))
+    return percent_down(lower) if row.rate else _in_print(lower, up=False)
 
 
 def percent(value: Any) -> str:
@@ -145,9 +157,11 @@ def _kind(row: Statement) -> str:
 
 
 def limit(row: Statement) -> str:
-    """The upper limit as people read it, rounded up."""
+    """The limit as people read it, rounded outward."""
+    if row.relation == "at least" and row.value is not None:
+        return _in_print(row.value, up=False)
     if row.value is not None and row.rate and row.value <= 1:
         return percent_up(row.value)
     if row.log10 is not None and math.isfinite(row.log10) and row.log10 > 4:
-        return f"10^{row.log10:.1f}"
+        return power_of_ten(row.log10)
     return guaranteed(row.value)

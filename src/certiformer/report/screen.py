@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -25,8 +26,10 @@ def first_screen(report: Report, page: Path | None = None, text: Path | None = N
         if report.files:
             parts.append(Text(f"Models:  {len(report.files)} predictor files beside it (certiformer.load_predictor)"))
         data = report.machine.get("predictions") or report.machine.get("data")
-        given = f" --data {visible(str(data))}" if data else ""
-        parts.append(Text(f"Next:    check this report        certiformer verify {visible(str(text))}{given}"))
+        again = shlex.join(
+            ["certiformer", "verify", visible(str(text)), *(("--data", visible(str(data))) if data else ())]
+        )
+        parts.append(Text(f"Next:    check this report        {again}"))
         seen = None if report.best is None or not report.best.rate else observed(report.best)
         if seen is not None and report.value is not None and seen < report.value:
             wish = f"certiformer plan --error {(seen + report.value) / 2:.3g} --expect {seen:.3g}"

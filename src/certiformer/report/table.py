@@ -12,6 +12,7 @@ from rich.text import Text
 
 from certiformer.report import numbers
 from certiformer.theory.core import Bound, Direction, Evaluation, Hypothesis, Quantity, Result, Status
+from certiformer.theory.core.rounding import decimals
 
 if TYPE_CHECKING:
     from certiformer.theory.core.arrays import Evaluations
@@ -60,8 +61,8 @@ def evaluation_table(evaluation: Evaluation) -> RenderableType:
             table.add_row(
                 side,
                 name,
-                numbers.of_bound(bound),
-                "" if bound.log10 is None else numbers.short(round(bound.log10, 3)),
+                bound.text(result.bounds),
+                "" if bound.log10 is None else f"{decimals(bound.log10, 3, up=bound.above(result.bounds)):.12g}",
                 _remark(bound, result.bounds, best),
                 style="bold" if best else ("dim" if not bound.applies else ""),
             )
@@ -98,7 +99,8 @@ def _best_line(evaluation: Evaluation) -> list[RenderableType]:
     bound = evaluation.sound[evaluation.best]
     open_ones = [each.requires for each in bound.hypotheses if each.state == "open"]
     provided = f", provided that {'; '.join(open_ones)}" if open_ones else ""
-    return [Text(), Text.assemble(("best ", "bold"), f"{evaluation.best} = {numbers.of_bound(bound)}{provided}")]
+    told = f"{evaluation.best} = {bound.text(evaluation.result.bounds)}{provided}"
+    return [Text(), Text.assemble(("best ", "bold"), told)]
 
 
 _STATE_STYLES = {"verified": "green", "stated": "green", "open": "yellow", "fails": "red"}
@@ -169,12 +171,12 @@ def sweep_table(swept: Evaluations) -> RenderableType:
         row = [numbers.short(value) for value in values]
         for side, names in sides.items():
             found = getattr(evaluation, side)
-            row += [_starred(found[name]) if name in found else "–" for name in names]
+            row += [_starred(found[name], swept.result.bounds) if name in found else "–" for name in names]
         table.add_row(*row)
     bounds = (bound for point in swept.points for side in (point.printed, point.sound) for bound in side.values())
     note = Text("* does not apply there: out of range, or a hypothesis that you did not state", "dim")
     return Group(title, Text(), table, *(() if all(bound.applies for bound in bounds) else [note]))
 
 
-def _starred(bound: Bound) -> str:
-    return numbers.of_bound(bound) + ("" if bound.applies else "*")
+def _starred(bound: Bound, bounds: Quantity) -> str:
+    return bound.text(bounds) + ("" if bound.applies else "*")

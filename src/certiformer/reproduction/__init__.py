@@ -1,1 +1,1 @@
-"""Experiments: `papers` holds what the papers print, `designs` our own, `sweep` runs them; look up in `registry`."""
+"""Experiments: `papers` holds what the papers print, `designs` our own, `sweep` runs them; see `study_registry`."""

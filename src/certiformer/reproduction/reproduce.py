@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from certiformer.report.figure import content
 from certiformer.report.reproduction import experiment_page, older_versions
 from certiformer.reproduction.panel import COLUMNS
-from certiformer.reproduction.registry import find
-from certiformer.reproduction.study import SCALES, Analysis, Scale, Study, strict
+from certiformer.reproduction.study import SCALES, Analysis, Scale, Study
+from certiformer.reproduction.study_registry import find
 from certiformer.reproduction.sweep import (
     Engine,
     Estimate,
@@ -40,6 +40,7 @@ from certiformer.reproduction.sweep import (
     read,
     sweep,
 )  # fmt: skip
+from certiformer.reproduction.sweep.exports import json_text, strict
 from certiformer.reproduction.sweep.ledger import digest
 from certiformer.reproduction.sweep.origin import described
 from certiformer.reproduction.sweep.progress import duration
@@ -304,7 +305,7 @@ def write(
     }
     drawings = {stem: _svg(plot.figure, f"{study.id}/{stem}") for stem, plot in analysis.plots.items()}
     page = experiment_page(document, drawings)
-    write_folder(target, {**drawn, "report.json": _json(document), "report.html": page})
+    write_folder(target, {**drawn, "report.json": json_text(document), "report.html": page})
     return Reproduction(study, scale, swept, rows, analysis, figures, target / "report.html", document)
 
 
@@ -398,7 +399,3 @@ def _svg(figure: Figure, salt: str) -> str:
     with matplotlib.rc_context({"svg.hashsalt": salt}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
-
-
-def _json(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -81,19 +81,19 @@ def mean_interval(values: Sequence[float] | Vector, level: float = LEVEL) -> Int
     return _student(values, level, lambda n: 1.0 / n)
 
 
-def prediction_interval(values: Sequence[float] | Vector, level: float = LEVEL) -> Interval:
+def prediction_interval(values: Sequence[float] | Vector) -> Interval:
     """Where one more run would fall: mean ± t sd sqrt(1 + 1/n). A paper's single run is compared with this one."""
-    return _student(values, level, lambda n: 1.0 + 1.0 / n)
+    return _student(values, LEVEL, lambda n: 1.0 + 1.0 / n)
 
 
-def median_interval(values: Sequence[float] | Vector, level: float = LEVEL) -> Interval:
+def median_interval(values: Sequence[float] | Vector) -> Interval:
     """Distribution-free interval for the median, between order statistics; infinite for fewer than six values."""
     ordered = np.sort(np.asarray(values, float))
     n = len(ordered)
     middle = float(np.median(ordered)) if n else math.nan
-    # P(at most k - 1 of n fair coins show heads) <= (1 - level) / 2 for the largest such k
+    # P(at most k - 1 of n fair coins show heads) <= (1 - LEVEL) / 2 for the largest such k
     k = 0
-    while k < n and float(special.bdtr(k, n, 0.5)) <= (1.0 - level) / 2:
+    while k < n and float(special.bdtr(k, n, 0.5)) <= (1.0 - LEVEL) / 2:
         k += 1
     if k == 0:
         return Interval(middle, -math.inf, math.inf, n)
@@ -106,8 +106,6 @@ def bootstrap(
     *,
     centre: Centre = "mean",
     paired: bool = False,
-    level: float = LEVEL,
-    seed: int = 0,
 ) -> Interval:
     """Expanded percentile bootstrap of `statistic(centres)`, seeds resampled within each group.
 
@@ -122,7 +120,7 @@ def bootstrap(
     fewest = min(map(len, arrays))
     if fewest < FEWEST:
         return Interval(value, -math.inf, math.inf, fewest)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     common = generator.integers(0, fewest, (RESAMPLES, fewest)) if paired else None
     centres = []
     for array in arrays:
@@ -130,7 +128,7 @@ def bootstrap(
         centres.append(middle(array[picks], axis=1))
     drawn = statistic(np.stack(centres, axis=-1))
     ends = []
-    for coverage in (level, 0.9):
+    for coverage in (LEVEL, 0.9):
         quantile = float(special.stdtrit(fewest - 1, 0.5 + coverage / 2)) * math.sqrt(fewest / (fewest - 1))
         tail = float(special.ndtr(-quantile))
         ends += [float(end) for end in np.quantile(drawn, [tail, 1.0 - tail])]
@@ -138,11 +136,7 @@ def bootstrap(
 
 
 def power_law(
-    points: Mapping[float, Sequence[float] | Vector],
-    *,
-    centre: Centre = "mean",
-    paired: bool = False,
-    seed: int = 0,
+    points: Mapping[float, Sequence[float] | Vector], *, centre: Centre = "mean", paired: bool = False
 ) -> Interval:
     """The exponent b of y = a x^b, least squares on logarithms of the centres, with a bootstrap interval over seeds.
 
@@ -160,7 +154,7 @@ def power_law(
     def exponent(centres: Vector) -> Vector:
         return np.asarray(np.log(np.maximum(centres, tiny)) @ weights)
 
-    return bootstrap(list(kept.values()), exponent, centre=centre, paired=paired, seed=seed)
+    return bootstrap(list(kept.values()), exponent, centre=centre, paired=paired)
 
 
 def ratio(over: Sequence[float] | Vector, under: Sequence[float] | Vector, *, paired: bool = False) -> Interval:

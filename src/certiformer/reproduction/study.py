@@ -14,6 +14,7 @@ from typing import Any, Literal
 from certiformer.reproduction.panel import Plot
 from certiformer.reproduction.statistics import Interval
 from certiformer.reproduction.sweep import Config, Experiment, Row, canonical
+from certiformer.reproduction.sweep.exports import strict
 from certiformer.reproduction.verdicts import MEASURED, WORDS, Verdict, holm
 from certiformer.theory.core.errors import CertiformerError
 
@@ -189,18 +190,3 @@ def _sentences(readings: Iterable[str], shared: Mapping[str, Sequence[str]]) -> 
 def seed_by_seed(cells: Sequence[Config], seeds: int) -> list[Config]:
     """Every cell with every seed, in the order in which an interruption leaves whole seeds over all cells."""
     return [{**cell, "seed": seed} for seed in range(seeds) for cell in cells]
-
-
-def strict(value: Any) -> Any:
-    """JSON has no infinities: they are the strings "inf" and "-inf"; what is undefined is null."""
-    if isinstance(value, Mapping):
-        return {str(name): strict(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(entry) for entry in value]
-    if hasattr(value, "as_json"):
-        return strict(value.as_json())
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from certiformer.reproduction.panel import Plot, Series
+from certiformer.reproduction.runs_table import Key, Table, Value
 from certiformer.reproduction.statistics import Centre, Interval, Vector, bootstrap, mean_interval, power_law
 from certiformer.reproduction.study import Analysis, Finding
-from certiformer.reproduction.table import Key, Table, Value
 from certiformer.reproduction.verdicts import MEASURED, SLOPE_MARGIN, Claim, Relation, Verdict, holm
 
 

@@ -184,10 +184,10 @@ def bound_frequency(violations: int, runs: int, delta: float) -> Verdict:
     return Verdict("holds" if high <= delta else "not violated", detail)
 
 
-def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """One-sided limits for a probability: BetaInv(1 - level; k, n - k + 1) and BetaInv(level; k + 1, n - k)."""
-    low = float(special.betaincinv(k, n - k + 1, 1.0 - level)) if k > 0 else 0.0
-    high = float(special.betaincinv(k + 1, n - k, level)) if k < n else 1.0
+def clopper_pearson(k: int, n: int) -> tuple[float, float]:
+    """One-sided 95 % limits for a probability: BetaInv(0.05; k, n - k + 1) and BetaInv(0.95; k + 1, n - k)."""
+    low = float(special.betaincinv(k, n - k + 1, 1.0 - 0.95)) if k > 0 else 0.0
+    high = float(special.betaincinv(k + 1, n - k, 0.95)) if k < n else 1.0
     return low, high
 
 
@@ -207,7 +207,7 @@ def rate_allowed(found: Interval, allowed: float) -> Verdict:
     return Verdict("not violated", "too few seeds for an interval" if infinite else "the interval reaches beyond it")
 
 
-def holm(verdicts: Sequence[Verdict], level: float = 0.05) -> list[Verdict]:
+def holm(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Those of one experiment together: a "differs" that does not survive Holm's correction becomes "cannot tell".
 
     Where the interval is narrow it is beyond the margin that may be chance: a "small effect" is left.
@@ -217,7 +217,7 @@ def holm(verdicts: Sequence[Verdict], level: float = 0.05) -> list[Verdict]:
     why = f"alone it differs, among {len(tested)} comparisons it may be chance"
     rejecting = True
     for rank, (p, index) in enumerate(tested):
-        rejecting = rejecting and p <= level / (len(tested) - rank)
+        rejecting = rejecting and p <= 0.05 / (len(tested) - rank)
         if not rejecting and out[index].word == "differs":
             out[index] = replace(out[index], word="small effect" if out[index].small else "cannot tell", detail=why)
     return out

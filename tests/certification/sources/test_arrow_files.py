@@ -101,7 +101,7 @@ def columns(path):
 
 
 def sample(path, **declared):
-    found = Sample.read(path, Declaration(**declared))
+    found = Sample.of(path, Declaration(**declared))
     losses = [(one.name, one.kind, one.losses.tolist()) for one in found.outcomes]
     return losses, found.hashes, found.decisions, found.not_checked, found.ids
 

@@ -184,7 +184,7 @@ def test_inspect_logs_that_are_selections(tmp_path):
         (("label", "pred", "y_pred"), ("1", "1", "1"), {}, "Choose with --prediction"),
         (("label", "pred"), ("1", ""), {}, "Row 1 of"),
         (("label", "pred"), ("1", "1"), {"label": "lable"}, "did you mean label"),
-        (("loss",), ("2.5",), {}, r"--range A B"),
+        (("loss",), ("2.5",), {}, r"--range LOW HIGH"),
         (("loss",), ("x",), {}, "a number"),
         (("score", "loss"), ("1", "0"), {}, "--metric score or --metric loss"),
     ],
@@ -215,7 +215,7 @@ def test_tables_of_losses(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"hello", "unknown kind of file"),
+        ("a.text", b"hello", "unknown kind of file"),
         ("a.npz", b"hello", "It is not one"),
         ("a.npz", b"\x80\x04]", "pickled objects"),
         ("a.jsonl", b"{bad\n", "Line 1"),
@@ -230,7 +230,7 @@ def test_tables_of_losses(tmp_path):
 def test_files_that_cannot_be_read(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(CertiformerError, match=message):
-        certiformer.Sample.read(tmp_path / name)
+        certiformer.Sample.of(tmp_path / name)
 
 
 def test_arrays_are_read_in_blocks(tmp_path, monkeypatch):
@@ -274,9 +274,17 @@ def test_perplexities_of_the_harness(tmp_path):
     path = perplexities(tmp_path, word_perplexity=[-60.0, 60])
     words = certify(path, metric=("word_perplexity",), clip=5.0)["mean_loss"]
     assert words.evidence.observed == pytest.approx((39 * 1.5 + 1.0) / 40)
-    corpus = certify(path, metric=("word_perplexity",), clip=5.0, estimand="rows", max_size=100)["mean_loss"]
-    assert corpus.evidence.observed == pytest.approx((39 * 30 + 60) / (39 * 20 + 60))
+    corpus = certify(path, metric=("word_perplexity",), clip=5.0, estimand="rows", max_size=100)
+    assert corpus["mean_loss"].evidence.observed == pytest.approx((39 * 30 + 60) / (39 * 20 + 60))
+    assert corpus.warnings == ()
+    assert "log-loss per word of the model over new words (at most 100 in an example)" in corpus.headline
+    parts = certify(path, metric=("bits_per_byte",), classes=256, estimand="rows", max_size=100)
+    assert "bits per byte of the smoothed predictor over new bytes" in parts.headline
+    assert "perplexity" not in parts.headline
+    with pytest.raises(CertiformerError, match="a log-loss alone"):
+        certify(path, metric=("word_perplexity", "bits_per_byte"), clip=9.0, estimand="rows", max_size=100)
     bits = certify(path, metric=("bits_per_byte",), classes=256)
+    assert "the log's own figure weighs documents by their length" in " ".join(bits.warnings)
     assert "The mean bits per byte of the smoothed predictor" in bits.headline
     assert bits["mean_loss"].evidence.observed == pytest.approx((30 / 90 - np.log(0.99)) / np.log(2))
     tokens = certify(path, metric=("word_perplexity",), classes=50_000, estimand="rows", max_size=100)

@@ -47,7 +47,7 @@ def test_two_runs_are_paired_over_all_tasks(tmp_path):
     report = certiformer.certify(predictions=tmp_path / "a")
     assert report["holdout"].evidence.n == 300
     assert report["holdout (file arc)"].evidence.n == 150
-    assert any("the 2 files weigh as many items as they have here" in text for text in report.conditions)
+    assert any("the 2 files are of one model, and weigh as many items" in text for text in report.conditions)
 
 
 def test_metrics_of_some_files_are_named(tmp_path):

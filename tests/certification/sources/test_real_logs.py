@@ -14,12 +14,12 @@ STAMP = "2026-01-01T00-00-00.000000"
 
 
 def losses(name, metric, **more):
-    return Sample.read(LOGS / name, {"metric": (metric,), **more})
+    return Sample.of(LOGS / name, {"metric": (metric,), **more})
 
 
 def test_epochs_and_scorers_of_inspect():
     with pytest.raises(CertiformerError, match=r"--metric match or --metric graded\.exact or --metric graded\.share"):
-        Sample.read(LOGS / "inspect-epochs.eval")
+        Sample.of(LOGS / "inspect-epochs.eval")
     for metric in ("match", "graded.exact"):
         found = losses("inspect-epochs.eval", metric)
         # Sample 4 is wrong in both epochs, sample 2 in the second.
@@ -34,8 +34,8 @@ def test_epochs_and_scorers_of_inspect():
 
 def test_a_sample_that_broke_is_no_outcome_and_one_at_its_limit_is():
     with pytest.raises(CertiformerError, match="--unscored wrong"):
-        Sample.read(LOGS / "inspect-errors.json")
-    found = Sample.read(LOGS / "inspect-errors.json", {"unscored": "wrong"})
+        Sample.of(LOGS / "inspect-errors.json")
+    found = Sample.of(LOGS / "inspect-errors.json", {"unscored": "wrong"})
     assert found.n == 9
     assert found.outcomes[0].losses.sum() == 3.0  # wrong, broken, at its limit
     assert any("limit = 9" in text for text in found.conditions)
@@ -44,13 +44,13 @@ def test_a_sample_that_broke_is_no_outcome_and_one_at_its_limit_is():
 def test_an_evaluation_that_stopped_early_is_read_at_any_time_only(tmp_path):
     path = LOGS / "inspect-stopped.eval"
     for read in (
-        Sample.read,
+        Sample.of,
         lambda it: certiformer.gate(it, error=0.05),
         lambda it: certiformer.certify(predictions=it),
     ):
         with pytest.raises(CertiformerError, match="stopped early by its outcomes"):
             read(path)
-    assert "--anytime" in look(path).refused
+    assert ["--anytime" in one.command for one in look(path).questions] == [True]
     report = certiformer.gate(path, error=0.05, anytime=tmp_path / "state.json")
     assert report.verdict == "fail"
     assert any(one.subject == "stopped early" for one in report.decisions)
@@ -64,11 +64,11 @@ def test_another_manager_s_choice_is_a_selection(tmp_path):
     assert '"total_samples"' in text
     (tmp_path / "log.json").write_text(text.replace('"total_samples"', f'"early_stopping": {stops}, "total_samples"'))
     with pytest.raises(CertiformerError, match="luck"):
-        Sample.read(tmp_path / "log.json")
+        Sample.of(tmp_path / "log.json")
 
 
 def test_a_folder_of_the_harness_is_one_table_and_pairs_with_another():
-    found = Sample.read(LOGS / "harness" / "tasks")
+    found = Sample.of(LOGS / "harness" / "tasks")
     assert found.n == 15
     assert sorted(set(found.slices[1].tolist())) == ["doubles", "sums"]
     report = certiformer.gate(LOGS / "harness" / "tasks", against=LOGS / "harness" / "tasks", margin=0.3)
@@ -78,8 +78,8 @@ def test_a_folder_of_the_harness_is_one_table_and_pairs_with_another():
 def test_filters_of_the_harness():
     path = LOGS / "harness" / "filters" / f"samples_words_{STAMP}.jsonl"
     with pytest.raises(CertiformerError, match="--filter flexible or --filter strict"):
-        Sample.read(path)
-    assert Sample.read(path, {"filter": "strict"}).n == 8
+        Sample.of(path)
+    assert Sample.of(path, {"filter": "strict"}).n == 8
 
 
 def test_results_alone_are_refused_with_what_helps(tmp_path):
@@ -87,4 +87,4 @@ def test_results_alone_are_refused_with_what_helps(tmp_path):
     (tmp_path / results.name).write_text(results.read_text())
     for given in (results, tmp_path):
         with pytest.raises(CertiformerError, match="lm_eval --log_samples"):
-            Sample.read(given)
+            Sample.of(given)

@@ -165,3 +165,13 @@ def test_the_command_and_its_settings(encoder, texts, tmp_path):
         AdapterSettings.of(toml(floor=0.0))
     with pytest.raises(InputError, match="extra"):
         AdapterSettings.of(toml(extra=1))
+
+
+def test_an_empty_grid_of_radii_is_one_line(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text(
+        "tokens = 8\nread = 1\nreadout = 1\nfloor = 0.1\nmargin = 0.1\nread_radii = []\nreadout_radii = [1.0]\n"
+        'like = ["a"]\nunlike = ["b"]\n'
+    )
+    with pytest.raises(InputError, match="an empty grid"):
+        AdapterSettings.of(path)

@@ -12,9 +12,8 @@ from typer.testing import CliRunner
 
 from certiformer.certification.verify import verify
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.cache import folder as cache_folder
+from certiformer.checkpoints.checkpoint_error import CheckpointError
 from certiformer.checkpoints.encoder import Encoder
-from certiformer.checkpoints.errors import CheckpointError
 from certiformer.cli import application
 from certiformer.lab.probing.embedding import embed
 from certiformer.lab.probing.probe import Columns, predict, probe
@@ -114,7 +113,7 @@ def test_every_text_is_embedded_once(encoder, texts, monkeypatch):
     plain = Encoder.features
     monkeypatch.setattr(Encoder, "features", lambda self, tokens: runs.append(tokens) or plain(self, tokens))
     kept = list(read_texts(texts, repeats="group").texts[:60])
-    store = Cache(cache_folder(), "embeddings")
+    store = Cache("embeddings")
     first = embed(encoder, kept[:40], longest=10, cache=store)
     assert len(runs) == 40
     again = embed(encoder, kept[::-1], longest=10, cache=store)
@@ -184,6 +183,11 @@ def test_probe_verify_and_predict(encoder, texts, tmp_path):
     other = tiny.write_folder(tmp_path / "other", tiny.bert(7)[0], tiny.bert()[1])
     with pytest.raises(InputError, match="weights that the head was trained on"):
         predict(other, head, texts)
+    card = json.loads((tmp_path / "out/probe.json").read_text())
+    for changed in ({"tokens": "x"}, {"tokens": -1}, {"classes": card["classes"][:1]}, {"classes": None}):
+        (tmp_path / "out/probe.json").write_text(json.dumps({**card, **changed}))
+        with pytest.raises(InputError):
+            predict(encoder, head, texts)
 
 
 def test_embeddings_are_remembered_and_the_same(encoder, texts, monkeypatch):
@@ -214,21 +218,43 @@ def test_the_command(encoder, texts, tmp_path):
         ["probe", str(encoder), "--texts", str(texts), "--head", str(out / "predictor-occam.safetensors")],
     )
     assert set(labels.stdout.split()) <= {"spam", "ham"}
-    with pytest.raises(InputError, match="at most 10"):
+    with pytest.raises(InputError, match="1 to 10"):
         probe(encoder, texts, columns=Columns(group="sender"))
 
 
-def test_rows_without_a_label_are_refused_with_their_line(tmp_path):
+@pytest.mark.parametrize("words", [("--most", "-5"), ("--most", "39"), ("--seed", "-1")])
+def test_a_number_that_counts_nothing_is_one_line(encoder, texts, words):
+    """--most -5 used all texts but five."""
+    told = CliRunner().invoke(
+        application(), ["probe", str(encoder), "--texts", str(texts), "--group", "sender", *words]
+    )
+    assert isinstance(told.exception, InputError)
+    assert words[0][2:] in str(told.exception)
+
+
+def test_rows_without_a_label_are_refused_with_their_line(encoder, tmp_path):
     rows = [(f"text {n}", "" if n % 10 else "ab"[n % 20 // 10]) for n in range(100)]
     path = write(tmp_path / "t.csv", [("text", "label"), *rows])
     with pytest.raises(InputError, match=r"'label'.*90 of 100 rows empty, the first in line 3"):
         read_texts(path)
+    refused = CliRunner().invoke(application(), ["probe", str(encoder), "--texts", str(path)])
+    assert "90 of 100 rows empty" in str(refused.exception)
     path = write(
         tmp_path / "t.csv",
         [("text", "label"), *((text if n else " ", "ab"[n % 2]) for n, (text, _) in enumerate(rows))],
     )
     with pytest.raises(InputError, match=r"'text'.*1 of 100 rows empty"):
         read_texts(path)
+
+
+@pytest.mark.parametrize("word", ["NA", "null", "#N/A", "nan"])
+def test_what_programs_write_for_no_value_is_no_class(tmp_path, word):
+    """As in `certify`; a text may be such a word."""
+    rows = [(f"text {n}", word if n < 30 else "ab"[n % 2]) for n in range(100)]
+    with pytest.raises(InputError, match=r"'label'"):
+        read_texts(write(tmp_path / "t.csv", [("text", "label"), *rows]))
+    rows = [(word if n == 5 else f"text {n}", "ab"[n % 2]) for n in range(100)]
+    assert len(read_texts(write(tmp_path / "t.csv", [("text", "label"), *rows])).texts) == 100
 
 
 def test_one_text_with_a_coin_as_label_is_no_guarantee_for_the_stream(encoder, tmp_path):

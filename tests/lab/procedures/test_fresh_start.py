@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from certiformer import certify
 from certiformer.lab.procedures import (
@@ -65,7 +66,8 @@ PROCEDURES = {
 def test_weights_that_saw_the_examples_are_never_certified_without_a_condition(name):
     report = certify((apply, PARAMS), train=(X, COINS), by=[PROCEDURES[name](None)])
     document = report.document
-    assert any(UNSAID in said for said in document["conditions"])
+    assert UNSAID in str(report)  # on the first screen, not only in the report
+    assert "held-out" not in report.basis
     assert any("pretrained_on=" in said for said in document["not_checked"])
     with pytest.raises(InputError, match="60 of 60 that were also used for training"):
         certify((apply, PARAMS), train=(X, COINS), by=[PROCEDURES[name](X)])
@@ -84,6 +86,18 @@ def test_what_was_said_stands_there():
     assert any("only exact copies" in said for said in document["not_checked"])
     with pytest.raises(InputError, match='"nothing", or the inputs'):
         certify((apply, fresh), train=(X, COINS), by=[OnePass(pretrained_on="imagenet")])
+
+
+@pytest.mark.parametrize("seen", [3, False, np.zeros((0, 12)), [ELSEWHERE], ELSEWHERE[:, :3], csr_matrix(ELSEWHERE)])
+def test_what_cannot_be_compared_with_the_examples_is_refused(seen):
+    with pytest.raises(InputError, match=r"pretrained_on: got|numbers beside texts"):
+        certify((apply, PARAMS), train=(X, COINS), by=[OnePass(steps=1, pretrained_on=seen)])
+
+
+@pytest.mark.parametrize("by", [OnePass(), [OnePass], ["occam"], []])
+def test_procedures_stand_in_a_list(by):
+    with pytest.raises(InputError, match="a list of procedures"):
+        certify((apply, PARAMS), train=(X, COINS), by=by)
 
 
 def test_not_checked_is_never_empty():
@@ -159,7 +173,8 @@ class TestEstimators:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        for estimator in (self.warm().fit(X, COINS), self.warm(), make_pipeline(StandardScaler(), self.warm())):
+        bare = self.warm().set_params(warm_start=np.True_)
+        for estimator in (self.warm().fit(X, COINS), self.warm(), bare, make_pipeline(StandardScaler(), self.warm())):
             with pytest.raises(InputError, match=r"warm_start.*earlier fits"):
                 certify(fit=estimator, data=(X, COINS))
             with pytest.raises(InputError, match=r"warm_start.*earlier fits"):
@@ -194,7 +209,7 @@ class TestEstimators:
             frozen.FrozenEstimator(StandardScaler().fit(ELSEWHERE)), LogisticRegression(random_state=0)
         )
         for call in ({"fit": whole, "data": (X, COINS)}, {"train": (X, COINS), "by": [PickToLearn(whole)]}):
-            with pytest.raises(InputError, match="a frozen part"):
+            with pytest.raises(InputError, match="the frozen parts"):
                 certify(**call)
         with pytest.raises(InputError, match="60 of 60"):
             certify(train=(X, COINS), by=[PickToLearn(whole, most=5, pretrained_on=X)])
@@ -234,6 +249,47 @@ class Mean:
 
     def predict(self, x):
         return (x @ self.mean_ + self.shift > 0).astype(int)
+
+
+class Set(Mean):
+    """Its constructor sets an attribute that ends in "_"; a clone of it is the same object."""
+
+    def __init__(self, shift=0.0):
+        super().__init__(shift)
+        self.history_ = []
+
+    def __sklearn_clone__(self):
+        return self
+
+
+class Module:
+    def state_dict(self):
+        return {}
+
+
+Module.__module__ = "torch.nn"
+
+
+def test_what_a_new_one_has_as_well_is_no_sign_of_learning():
+    with pytest.raises(InputError, match="fitted already"):
+        certify(fit=Set().fit(X, COINS), data=(X, COINS))
+    assert certify(fit=Set(), data=(X, (X[:, 0] > 0).astype(int)))["holdout"].evidence.n == 15
+
+
+def test_a_network_among_the_settings_is_refused_unless_somebody_says_what_it_saw():
+    for call in (
+        {"fit": Mean(Module()), "data": (X, COINS)},
+        {"train": (X, COINS), "by": [PickToLearn(Mean(Module()))]},
+    ):
+        with pytest.raises(InputError, match="the networks among the settings"):
+            certify(**call)
+
+
+def test_an_estimator_that_cannot_learn_from_few_is_one_line():
+    search = pytest.importorskip("sklearn.model_selection").GridSearchCV
+    linear = pytest.importorskip("sklearn.linear_model").LogisticRegression
+    with pytest.raises(InputError, match="fitted to 2 picks"):
+        certify(train=(X, COINS), by=[PickToLearn(search(linear(random_state=0), {"C": [1, 2]}))])
 
 
 def test_an_estimator_of_nobodys():
@@ -293,5 +349,7 @@ def test_groups_of_repeats_are_no_rows_to_train_on():
     twice = np.concatenate([X, X])
     with pytest.raises(InputError, match="keep one of each group"):
         certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], declaration={"repeats": "group"})
+    with pytest.raises(InputError, match="--repeats natural"):
+        certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()])
     report = certify(train=(twice, np.tile(COINS, 2)), by=[Foreign()], declaration={"repeats": "natural"})
     assert any("60 examples that repeat" in said for said in report.document["conditions"])

@@ -214,6 +214,7 @@ def test_labels_are_no_logits():
     [
         ("procedure = 'Surrogate'\ntarget = 'nobody.safetensors'", "unlabelled_inputs"),
         ("procedure = 'PickToLearn'\naugment = { turn = 3 }", "shift"),
+        ("procedure = 'OnePass'\nseed = 1e308", "a whole number"),
         ("procedure = 'PickToLearn'\nestimator = { kind = 'os.system' }", "scikit-learn"),
         ("procedure = 'PickToLearn'\nestimator = { kind = 'sklearn.svm.SVC', C = 1.0 }", "random_state"),
     ],

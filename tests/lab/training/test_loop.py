@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -213,10 +214,15 @@ from certiformer.lab.training import Data, Saving, begin, checkpoint, momentum_s
 from certiformer.lab.training.losses import squared
 
 write = checkpoint.write
-def slow_write(*arguments):
+written = 0
+def stopping_write(*arguments):
+    global written
     write(*arguments)
-    time.sleep(float(sys.argv[2]))
-checkpoint.write = slow_write
+    written += 1
+    if written == int(sys.argv[2]):
+        Path(sys.argv[1] + ".stopped").touch()
+        time.sleep(300)
+checkpoint.write = stopping_write
 
 def apply(params, x):
     return jnp.tanh(x @ params["a"]) @ params["b"]
@@ -237,21 +243,21 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path):
     script.write_text(textwrap.dedent(KILLED))
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
 
-    def launch(path, pause):
-        return subprocess.Popen([sys.executable, str(script), str(path), str(pause)], env=environment)
+    def launch(path, stop):
+        return subprocess.Popen([sys.executable, str(script), str(path), str(stop)], env=environment)
 
     whole, broken = tmp_path / "whole.safetensors", tmp_path / "broken.safetensors"
-    assert launch(whole, 0.0).wait(timeout=120) == 0
-    child = launch(broken, 0.2)
-    deadline = time.monotonic() + 60
-    while not broken.exists() and time.monotonic() < deadline:
+    assert launch(whole, 0).wait(timeout=120) == 0
+    child = launch(broken, 3)
+    deadline = time.monotonic() + 120
+    while not Path(f"{broken}.stopped").exists():
+        assert time.monotonic() < deadline
         time.sleep(0.02)
-    time.sleep(0.3)
     child.send_signal(signal.SIGKILL)
     assert child.wait(timeout=60) == -signal.SIGKILL
     _, header = ckpt.read(broken)
     assert 0 < header["done"] < 60
-    assert launch(broken, 0.0).wait(timeout=120) == 0
+    assert launch(broken, 0).wait(timeout=120) == 0
     expected, header_whole = ckpt.read(whole)
     got, header_broken = ckpt.read(broken)
     assert header_whole == header_broken

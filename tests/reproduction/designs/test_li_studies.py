@@ -12,9 +12,9 @@ import pytest
 import certiformer
 from certiformer.reproduction.designs import _li_theory, li_depth, li_heads, li_rank, li_rates
 from certiformer.reproduction.designs._li_analysis import calibration
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.study import Analysis
 from certiformer.reproduction.sweep import Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 
 MODULES = {"li.rates": li_rates, "li.rank": li_rank, "li.heads": li_heads, "li.depth": li_depth}

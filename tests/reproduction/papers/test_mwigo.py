@@ -14,9 +14,9 @@ from certiformer.lab import models, tasks
 from certiformer.reproduction.papers import _mwigo_grid as grid
 from certiformer.reproduction.papers import _mwigo_runs as runs
 from certiformer.reproduction.papers import mwigo_figures, mwigo_table_1, mwigo_test_set
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.sweep import Row, read
 from certiformer.reproduction.sweep.origin import same_arithmetic
-from certiformer.reproduction.table import Table
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "reproduction" / "runs" / "mwigo.mnist.runs"
 BY_IMAGE = PUBLISHED.with_name("mwigo.test_set.runs")

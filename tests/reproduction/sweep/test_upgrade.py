@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from certiformer.cli import application
-from certiformer.reproduction.registry import find
+from certiformer.reproduction.study_registry import find
 from certiformer.reproduction.sweep import Experiment, Inline, Ledger, LedgerError, publish, read, sweep, verify
 from certiformer.reproduction.sweep.former import former_digest
 from certiformer.reproduction.sweep.ledger import digest

@@ -22,11 +22,19 @@ def walk(config: dict[str, Any]) -> Outcome:
     trace(config)
     time.sleep(config.get("sleep", 0.0))
     deadline = time.monotonic() + 120.0
-    while Path(config.get("hold", "/nonexistent")).exists() and time.monotonic() < deadline:
+    while config["seed"] >= first_held(Path(config.get("hold", "/nonexistent"))) and time.monotonic() < deadline:
         time.sleep(0.01)
     steps = SCALE * np.random.default_rng(config["seed"]).normal(size=config.get("n", 5)).cumsum()
     values = {"last": steps[-1], "n": steps.size, "worst": math.inf, "none": math.nan, "nested": {"a": [1, None, "é"]}}
     return Outcome(values, {"steps": steps, "signs": steps > 0})
+
+
+def first_held(hold: Path) -> float:
+    """Runs wait from this seed on, as long as the file is there; it has the seed in it, or nothing for all."""
+    try:
+        return int(hold.read_text() or 0)
+    except FileNotFoundError:
+        return math.inf
 
 
 def walks(configs: list[dict[str, Any]]) -> list[Outcome]:

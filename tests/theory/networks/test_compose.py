@@ -110,7 +110,7 @@ def test_what_is_not_lipschitz_is_refused_with_the_reason() -> None:
 )
 def test_errors_name_the_key(change: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        description.network(SMALL | change)
+        certiformer.compose(SMALL | change)
 
 
 def test_floors_are_conditions_and_no_complexity() -> None:

@@ -11,7 +11,7 @@ import pytest
 from certiformer.theory import networks as net
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.networks import core_attention, description, joins, maps, outputs, routing, sources
-from certiformer.theory.networks.attention import Attention, Head
+from certiformer.theory.networks.attention_layer import Attention, Head
 from theory.networks import layer_search as ls
 from theory.networks.layer_search import Array, Case, Params, Tensor
 

@@ -7,7 +7,8 @@
   const element = (name, attributes = {}, text = "", space = null) => {
     const made = space ? document.createElementNS(space, name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (text) made.textContent = text;
+    // control characters are written out
+    if (text) made.textContent = text.replace(/\p{C}/gu, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
     return made;
   };
   const drawn = (name, attributes, text) => element(name, attributes, text, SVG);

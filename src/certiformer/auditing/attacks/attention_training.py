@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version, side
-from certiformer.auditing.search import Array, Built, Search, explore
-from certiformer.auditing.verify import (
+from certiformer.auditing.plain_numpy import (
     array,
     attention_output,
     gradient,
     hessian,
     logistic_loss,
     softmax,
-    spectral_norm,
 )
+from certiformer.auditing.search import Array, Built, Search, explore
 from certiformer.theory.core import find
 
 _T, _D = 2, 1
@@ -57,13 +56,6 @@ def _loss(X: Array, y: Array, theta: Array, weights: Array | None = None) -> tup
     return np.logaddexp(0.0, -z) @ weights, np.einsum("...n,...np->...p", push, slopes)
 
 
-def _bend(slope: Callable[[Array], Array], theta: Array) -> Array:
-    """The spectrum of a Hessian, by central differences of gradients."""
-    step = 1e-5
-    columns = np.array([(slope(theta + step * e) - slope(theta - step * e)) / (2 * step) for e in np.eye(_SIZE)])
-    return np.linalg.eigvalsh((columns + columns.T) / 2)
-
-
 def _radius(X: Any) -> float:
     return float(np.max(np.linalg.norm(array(X), axis=-1)))
 
@@ -76,24 +68,6 @@ def _beta1(b: float, R: float) -> float:
     return math.sqrt(_T) * R * max(1.0, R * R * b)
 
 
-# --- the second path: everything from the output by complex steps ----------------------------------------------------
-
-
-def _plain_loss(X: Any, y: Any, weights: Any = None) -> Callable[[Any], Any]:
-    def loss(theta: Any) -> Any:
-        U, W = theta[: _T * _D].reshape(_T, _D), theta[_T * _D :].reshape(_D, _D)
-        return logistic_loss(array(X), array(y), U, W, weights)
-
-    return loss
-
-
-def _plain_output(X: Any) -> Callable[[Any], Any]:
-    def output(theta: Any) -> Any:
-        return attention_output(array(X), theta[: _T * _D].reshape(_T, _D), theta[_T * _D :].reshape(_D, _D))
-
-    return output
-
-
 def _tokens(z: Array, count: int = 1) -> Array:
     return np.tanh(z[: count * _T * _D].reshape(count, _T, _D))
 
@@ -102,7 +76,100 @@ def _shape(X: Any, b: float) -> dict[str, Any]:
     return {"b": b, "T": _T, "R": _radius(X), "d": _D, "H": 1}
 
 
-# --- deora.prop1, deora.lem1: derivatives of the output ---------------------------------------------------------------
+# --- two ways to the same derivatives: formulas written out for the search, complex steps for the verdict -------------
+
+
+class Written:
+    """A function by its values and slopes at any points."""
+
+    def __init__(self, both: Callable[[Array], tuple[Array, Array]]) -> None:
+        self.both = both
+
+    def at(self, theta: Array) -> tuple[float, Array]:
+        """Value and slope."""
+        value, slope = self.both(theta)
+        return float(value), slope
+
+    def along(self, here: Array, there: Array) -> Array:
+        """Values on a grid of the segment."""
+        return self.both(here + _GRID[:, None] * (there - here))[0]
+
+    def spectrum(self, theta: Array) -> Array:
+        """The spectrum of the Hessian, by central differences of slopes."""
+        step = 1e-5
+        ends = [(self.both(theta + step * e)[1], self.both(theta - step * e)[1]) for e in np.eye(_SIZE)]
+        columns = np.array([(above - below) / (2 * step) for above, below in ends])
+        return array(np.linalg.eigvalsh((columns + columns.T) / 2))
+
+
+class Stepped:
+    """The same function by its formula alone."""
+
+    def __init__(self, value: Callable[[Any], Any]) -> None:
+        self.value = value
+
+    def at(self, theta: Array) -> tuple[float, Array]:
+        return float(self.value(theta)), gradient(self.value, theta)
+
+    def along(self, here: Array, there: Array) -> Array:
+        return array([float(self.value(here + s * (there - here))) for s in _GRID])
+
+    def spectrum(self, theta: Array) -> Array:
+        return array(np.linalg.eigvalsh(hessian(self.value, theta)))
+
+
+class Way(NamedTuple):
+    """The output of one head on an example, and its logistic loss on some with label 1, as functions of its weights."""
+
+    output: Callable[[Any], Written | Stepped]
+    loss: Callable[..., Written | Stepped]
+
+
+def _plain_loss(X: Any, y: Any, weights: Any = None) -> Callable[[Any], Any]:
+    return lambda theta: logistic_loss(array(X), array(y), *_plain_weights(theta), weights)
+
+
+def _plain_weights(theta: Any) -> tuple[Any, Any]:
+    return theta[: _T * _D].reshape(_T, _D), theta[_T * _D :].reshape(_D, _D)
+
+
+def _written_output(X: Array) -> Callable[[Array], tuple[Array, Array]]:
+    def both(theta: Array) -> tuple[Array, Array]:
+        outputs, slopes, _ = _forward(X, theta)
+        return outputs[0], slopes[0]
+
+    return both
+
+
+_SEARCHED = Way(
+    lambda X: Written(_written_output(X)),
+    lambda X, weights=None: Written(lambda theta: _loss(X, np.ones(len(X)), theta, weights)),
+)
+_AGAIN = Way(
+    lambda X: Stepped(lambda theta: attention_output(array(X[0]), *_plain_weights(theta))),
+    lambda X, weights=None: Stepped(_plain_loss(X, np.ones(len(X)), weights)),
+)
+
+Measure = Callable[[Way, Mapping[str, Any], Version], Instance]
+_WHAT = "random search and hill climbing over one head and its data"
+
+
+def _both_ways(
+    id: str, size: int, draw: Callable[[Array], Mapping[str, Any] | None], measure: Measure, **more: Any
+) -> Attack:
+    """An attack on free vectors whose measurement is written once, over either way to the derivatives."""
+
+    def build(z: Array, version: Version) -> Built:
+        data = draw(z)
+        return None if data is None else (data, measure(_SEARCHED, data, version))
+
+    def instance(data: Data, version: Version) -> Instance:
+        return measure(_AGAIN, {name: array(value) for name, value in data.items()}, version)
+
+    return Attack(id, more.pop("what", _WHAT), explore(size, build), instance, points=more.pop("points", 1500), **more)
+
+
+# --- deora.prop1, deora.lem1: derivatives of the output; deora.cor1: of the loss --------------------------------------
 
 
 def _scores_sum(X: Array, theta: Array) -> float:
@@ -110,84 +177,59 @@ def _scores_sum(X: Array, theta: Array) -> float:
     return float(np.sum(np.max(np.abs(X[0] @ U.T), axis=0)))
 
 
-def _output_inputs(id: str, X: Array, theta: Array) -> dict[str, Any]:
-    inputs = {"T": _T, "R": _radius(X), "Y": _scores_sum(X, theta)}
-    return inputs | ({"Xmax": float(np.max(np.abs(X))), "d": _D} if id == "deora.prop1" else {})
-
-
 def _output_derivative(id: str, variant: str, part: slice) -> Attack:
-    def measure(X: Array, theta: Array) -> float:
-        if variant.startswith("hessian"):
-            return float(np.max(np.abs(_bend(lambda at: _forward(X, at)[1][0], theta))))
-        return float(np.linalg.norm(_forward(X, theta)[1][0][part]))
-
-    def build(z: Array, version: Version) -> Built:
+    def draw(z: Array) -> Mapping[str, Any] | None:
         X, theta = _tokens(z), z[_T * _D :]
-        if _radius(X) < 0.05 or _scores_sum(X, theta) < 1e-3:
-            return None
-        return {"X": X, "theta": theta}, Instance(measure(X, theta), _output_inputs(id, X, theta))
+        return None if _radius(X) < 0.05 or _scores_sum(X, theta) < 1e-3 else {"X": X, "theta": theta}
 
-    def instance(data: Data, version: Version) -> Instance:
-        X, theta = array(data["X"]), array(data["theta"])
-        output = _plain_output(X[0])
-        if variant.startswith("hessian"):
-            attained = spectral_norm(hessian(output, theta))
-        else:
-            attained = float(np.linalg.norm(gradient(output, theta)[part]))
-        return Instance(attained, _output_inputs(id, X, theta))
+    def measure(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+        X, theta = data["X"], data["theta"]
+        output = way.output(X)
+        curved = variant == "hessian"
+        attained = np.max(np.abs(output.spectrum(theta))) if curved else np.linalg.norm(output.at(theta)[1][part])
+        inputs = {"T": _T, "R": _radius(X), "Y": _scores_sum(X, theta)}
+        more = {"Xmax": float(np.max(np.abs(X))), "d": _D} if id == "deora.prop1" else {}
+        return Instance(float(attained), inputs | more)
 
-    return Attack(
+    return _both_ways(
         id,
-        "random search and hill climbing over tokens and weights of one head",
-        explore(_T * _D + _SIZE, build),
-        instance,
+        _T * _D + _SIZE,
+        draw,
+        measure,
+        what="random search and hill climbing over tokens and weights of one head",
         versions=("printed", "sound") if id == "deora.prop1" else ("sound",),
         variants=(variant,),
         tolerance=1e-6 if variant == "hessian" else None,
-        points=1500,
         seconds=0.5,
         label=variant,
     )
 
 
-# --- deora.cor1: derivatives of the loss -----------------------------------------------------------------------------
-
-
 def _loss_derivative(variant: str) -> Attack:
-    def measure(X: Array, theta: Array) -> float:
-        y = np.ones(1)
-        value, slope = _loss(X, y, theta)
-        if variant == "beta1":
-            return float(np.linalg.norm(slope) / value)
-        spectrum = _bend(lambda at: _loss(X, y, at)[1], theta)
-        return float(np.max(np.abs(spectrum)) if variant == "beta2" else -spectrum[0] / value)
-
-    def build(z: Array, version: Version) -> Built:
+    def draw(z: Array) -> Mapping[str, Any] | None:
         X, theta = _tokens(z), z[_T * _D :]
-        if _radius(X) < 0.05 or np.max(np.abs(theta)) > 30:
-            return None
-        return {"X": X, "theta": theta}, Instance(measure(X, theta), _shape(X, _b(theta)))
+        return None if _radius(X) < 0.05 or np.max(np.abs(theta)) > 30 else {"X": X, "theta": theta}
 
-    def instance(data: Data, version: Version) -> Instance:
-        X, theta = array(data["X"]), array(data["theta"])
-        loss = _plain_loss(X, [1.0])
-        value = float(loss(theta))
+    def measure(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+        X, theta = data["X"], data["theta"]
+        loss = way.loss(X)
+        value, slope = loss.at(theta)
         if variant == "beta1":
-            attained = float(np.linalg.norm(gradient(loss, theta))) / value
+            attained = np.linalg.norm(slope) / value
         else:
-            spectrum = np.linalg.eigvalsh(hessian(loss, theta))
-            attained = float(np.max(np.abs(spectrum)) if variant == "beta2" else -spectrum[0] / value)
-        return Instance(attained, _shape(X, _b(theta)))
+            spectrum = loss.spectrum(theta)
+            attained = np.max(np.abs(spectrum)) if variant == "beta2" else -spectrum[0] / value
+        return Instance(float(attained), _shape(X, _b(theta)))
 
-    return Attack(
+    return _both_ways(
         "deora.cor1",
-        "random search and hill climbing over one example and one head",
-        explore(_T * _D + _SIZE, build),
-        instance,
+        _T * _D + _SIZE,
+        draw,
+        measure,
+        what="random search and hill climbing over one example and one head",
         variants=(variant,),
         agreement=1e-4,
         tolerance=None if variant == "beta1" else 1e-6,
-        points=1500,
         seconds=0.6,
         label=variant,
     )
@@ -196,169 +238,91 @@ def _loss_derivative(variant: str) -> Attack:
 # --- steps and segments ----------------------------------------------------------------------------------------------
 
 
-def _pair(z: Array, count: int) -> tuple[Array, Array, Array, float]:
-    """Tokens, two parameters, a step size, from one free vector."""
-    X = _tokens(z, count)
-    rest = np.clip(z[count * _T * _D :], -30.0, 30.0)
-    first, second = rest[:_SIZE], rest[_SIZE : 2 * _SIZE]
-    return X, first, second, float(np.exp(np.clip(rest[2 * _SIZE], -6, 3)))
+def _pair(names: Sequence[str], *, examples: int = 1, apart: float = 0.0, least: float = 0.05) -> Any:
+    """Tokens, two parameters so far apart and a step size, from one free vector; those that are named."""
+
+    def draw(z: Array) -> Mapping[str, Any] | None:
+        X = _tokens(z, examples)
+        rest = np.clip(z[examples * _T * _D :], -30.0, 30.0)
+        here, there = rest[:_SIZE], rest[_SIZE : 2 * _SIZE]
+        if _radius(X) < least or np.linalg.norm(there - here) < apart:
+            return None
+        eta = float(np.exp(np.clip(rest[2 * _SIZE], -6, 3)))
+        drawn = {"X": X, "theta": here, "here": here, "there": there, "eta": eta}
+        return {name: drawn[name] for name in names}
+
+    return draw
 
 
-def _segment_maximum(values: Array, distance: float, beta1: float) -> float:
-    """A bound on the loss of the whole segment from a grid: |grad L| <= beta1 L between its points."""
-    return float(np.max(values)) * math.exp(min(beta1 * distance / (2 * (len(_GRID) - 1)), 300.0))
-
-
-def _descent_inputs(X: Array, theta: Array, following: Array, eta: float, L: float, slope: Array) -> dict[str, Any]:
-    named = {"L": L, "gradient": float(np.linalg.norm(slope)), "eta": eta, "b_next": _b(following)}
-    return {**named, **_shape(X, _b(theta))}
-
-
-def _descent_build(z: Array, version: Version) -> Built:
-    X, theta, _, eta = _pair(z, 1)
-    y = np.ones(1)
-    value, slope = _loss(X, y, theta)
+def _descent(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+    X, theta, eta = data["X"], data["theta"], float(data["eta"])
+    loss = way.loss(X)
+    value, slope = loss.at(theta)
     following = theta - eta * slope
-    if value < 1e-6 or _radius(X) < 0.05:
-        return None
-    after = float(_loss(X, y, following)[0])
-    inputs = _descent_inputs(X, theta, following, eta, float(value), slope)
-    return {"X": X, "theta": theta, "eta": eta}, Instance(after, inputs)
+    named = {"L": value, "gradient": float(np.linalg.norm(slope)), "eta": eta, "b_next": _b(following)}
+    return Instance(loss.at(following)[0], {**named, **_shape(X, _b(theta))})
 
 
-def _descent(data: Data, version: Version) -> Instance:
-    X, theta, eta = array(data["X"]), array(data["theta"]), float(data["eta"])
-    loss = _plain_loss(X, [1.0])
-    slope = gradient(loss, theta)
-    following = theta - eta * slope
-    return Instance(float(loss(following)), _descent_inputs(X, theta, following, eta, float(loss(theta)), slope))
+def _drawn_descent(z: Array) -> Mapping[str, Any] | None:
+    """Where there is some loss to lower."""
+    data: Mapping[str, Any] | None = _pair(("X", "theta", "eta"))(z)
+    return None if data is None or _loss(data["X"], np.ones(1), data["theta"])[0] < 1e-6 else data
 
 
-def _expansion_inputs(X: Array, here: Array, there: Array, L: float, slope: Array, lowest: float) -> dict[str, Any]:
-    shape = {name: value for name, value in _shape(X, _b(here, there)).items() if name != "d"}
-    inner = float(slope @ (there - here))
-    return {"L": L, "inner": inner, "distance": float(np.linalg.norm(there - here)), "lambda_min": lowest, **shape}
-
-
-def _expansion_build(z: Array, version: Version) -> Built:
-    X, here, there, _ = _pair(z, 1)
-    y = np.ones(1)
-    value, slope = _loss(X, y, here)
-    if np.linalg.norm(there - here) < 0.1 or _radius(X) < 0.1:
-        return None
-    between = (here + s * (there - here) for s in _GRID[::16])
-    lowest = min(float(_bend(lambda at: _loss(X, y, at)[1], point)[0]) for point in between)
-    attained = float(_loss(X, y, there)[0])
-    inputs = _expansion_inputs(X, here, there, float(value), slope, lowest)
-    return {"X": X, "here": here, "there": there}, Instance(attained, inputs)
-
-
-def _expansion(data: Data, version: Version) -> Instance:
-    X, here, there = array(data["X"]), array(data["here"]), array(data["there"])
-    loss = _plain_loss(X, [1.0])
-    lowest = min(float(np.linalg.eigvalsh(hessian(loss, here + s * (there - here)))[0]) for s in _GRID[::16])
-    inputs = _expansion_inputs(X, here, there, float(loss(here)), gradient(loss, here), lowest)
-    return Instance(float(loss(there)), inputs)
+def _expansion(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+    X, here, there = data["X"], data["here"], data["there"]
+    loss = way.loss(X)
+    value, slope = loss.at(here)
+    lowest = min(float(loss.spectrum(here + s * (there - here))[0]) for s in _GRID[::16])
+    shape = {name: size for name, size in _shape(X, _b(here, there)).items() if name != "d"}
+    named = {"L": value, "inner": float(slope @ (there - here)), "distance": float(np.linalg.norm(there - here))}
+    return Instance(loss.at(there)[0], {**named, "lambda_min": lowest, **shape})
 
 
 def _between(X: Array, here: Array, there: Array, values: Array) -> dict[str, Any]:
-    """The distance of two weights, and a bound on the loss between them from its values on a grid."""
+    """The distance of two weights, and a bound on the loss between them from its values on a grid.
+
+    |grad L| <= beta1 L between the points of the grid.
+    """
     distance, b = float(np.linalg.norm(there - here)), _b(here, there)
-    return {"distance": distance, "Lmax": _segment_maximum(values, distance, _beta1(b, _radius(X))), **_shape(X, b)}
+    within = math.exp(min(_beta1(b, _radius(X)) * distance / (2 * (len(_GRID) - 1)), 300.0))
+    return {"distance": distance, "Lmax": float(np.max(values)) * within, **_shape(X, b)}
 
 
-def _target_inputs(X: Array, here: Array, there: Array, Lt: float, slope: Array, values: Array) -> dict[str, Any]:
-    return {"Lt": Lt, "inner": float(slope @ (here - there)), **_between(X, here, there, values)}
+def _target(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+    X, here, there = data["X"], data["here"], data["there"]
+    loss = way.loss(X)
+    values, (value, slope) = loss.along(here, there), loss.at(here)
+    named = {"Lt": float(values[-1]), "inner": float(slope @ (here - there))}
+    return Instance(value, {**named, **_between(X, here, there, values)})
 
 
-def _target_build(z: Array, version: Version) -> Built:
-    X, here, there, _ = _pair(z, 1)
-    y = np.ones(1)
-    if np.linalg.norm(there - here) < 1e-3 or _radius(X) < 0.05:
-        return None
-    values, _ = _loss(X, y, here + _GRID[:, None] * (there - here))
-    value, slope = _loss(X, y, here)
-    inputs = _target_inputs(X, here, there, float(values[-1]), slope, values)
-    return {"X": X, "here": here, "there": there}, Instance(float(value), inputs)
-
-
-def _target(data: Data, version: Version) -> Instance:
-    X, here, there = array(data["X"]), array(data["here"]), array(data["there"])
-    loss = _plain_loss(X, [1.0])
-    values = array([float(loss(here + s * (there - here))) for s in _GRID])
-    inputs = _target_inputs(X, here, there, float(loss(there)), gradient(loss, here), values)
-    return Instance(float(loss(here)), inputs)
-
-
-def _spread_inputs(X: Array, here: Array, there: Array, eta: float, values: Array) -> dict[str, Any]:
-    return {"eta": eta, **_between(X, here, there, values)}
-
-
-def _spread_build(z: Array, version: Version) -> Built:
-    X, here, there, eta = _pair(z, 1)
-    y = np.ones(1)
-    if np.linalg.norm(there - here) < 1e-2 or _radius(X) < 0.05:
-        return None
-    values, slopes = _loss(X, y, here + _GRID[:, None] * (there - here))
-    attained = float(np.linalg.norm(here - there - eta * (slopes[0] - slopes[-1])))
-    data = {"X": X, "here": here, "there": there, "eta": eta}
-    return data, Instance(attained, _spread_inputs(X, here, there, eta, values))
-
-
-def _spread(data: Data, version: Version) -> Instance:
-    X, here, there, eta = array(data["X"]), array(data["here"]), array(data["there"]), float(data["eta"])
-    loss = _plain_loss(X, [1.0])
-    values = array([float(loss(here + s * (there - here))) for s in _GRID])
-    after = here - eta * gradient(loss, here) - (there - eta * gradient(loss, there))
-    return Instance(float(np.linalg.norm(after)), _spread_inputs(X, here, there, eta, values))
+def _spread(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+    X, here, there, eta = data["X"], data["here"], data["there"], float(data["eta"])
+    loss = way.loss(X)
+    after = here - there - eta * (loss.at(here)[1] - loss.at(there)[1])
+    inputs = {"eta": eta, **_between(X, here, there, loss.along(here, there))}
+    return Instance(float(np.linalg.norm(after)), inputs)
 
 
 _OUT = np.array([0.0, 0.5])
 
 
-def _left_out_build(z: Array, version: Version) -> Built:
+def _left_out(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
     """Two examples; the first is left out of the second run."""
-    X, here, there, eta = _pair(z, 2)
-    y = np.ones(2)
-    if np.linalg.norm(there - here) < 1e-2 or _radius(X) < 0.05:
-        return None
-    values, slopes = _loss(X, y, here + _GRID[:, None] * (there - here), _OUT)
-    _, slope = _loss(X, y, here)
-    first = float(_loss(X[:1], y[:1], here)[0])
-    attained = float(np.linalg.norm(here - eta * slope - there + eta * slopes[-1]))
-    inputs = {**_spread_inputs(X, here, there, eta, values), "li": first, "n": 2}
-    return {"X": X, "here": here, "there": there, "eta": eta}, Instance(attained, inputs)
+    X, here, there, eta = data["X"], data["here"], data["there"], float(data["eta"])
+    full, rest = way.loss(X), way.loss(X, _OUT)
+    after = here - eta * full.at(here)[1] - there + eta * rest.at(there)[1]
+    inputs = {"eta": eta, **_between(X, here, there, rest.along(here, there)), "li": way.loss(X[:1]).at(here)[0]}
+    return Instance(float(np.linalg.norm(after)), {**inputs, "n": 2})
 
 
-def _left_out(data: Data, version: Version) -> Instance:
-    X, here, there, eta = array(data["X"]), array(data["here"]), array(data["there"]), float(data["eta"])
-    full, rest = _plain_loss(X, [1.0, 1.0]), _plain_loss(X, [1.0, 1.0], _OUT)
-    values = array([float(rest(here + s * (there - here))) for s in _GRID])
-    after = here - eta * gradient(full, here) - (there - eta * gradient(rest, there))
-    inputs = {**_spread_inputs(X, here, there, eta, values), "li": float(_plain_loss(X[:1], [1.0])(here)), "n": 2}
-    return Instance(float(np.linalg.norm(after)), inputs)
-
-
-def _curvature(X: Array, here: Array, there: Array, version: Version) -> float:
+def _segment(way: Way, data: Mapping[str, Any], version: Version) -> Instance:
+    X, here, there = data["X"], data["here"], data["there"]
+    values = way.loss(X).along(here, there)
     beta3 = side(find("deora.cor1")(**_shape(X, _b(here, there))), version)["beta3"].value
-    return float(beta3 * np.sum((there - here) ** 2))
-
-
-def _segment_build(z: Array, version: Version) -> Built:
-    X, here, there, _ = _pair(z, 1)
-    y = np.ones(1)
-    if _radius(X) < 0.05:
-        return None
-    values, _ = _loss(X, y, here + _GRID[:, None] * (there - here))
-    inputs = {"q": _curvature(X, here, there, version), "L": float(max(values[0], values[-1]))}
-    return {"X": X, "here": here, "there": there}, Instance(float(np.max(values)), inputs)
-
-
-def _segment(data: Data, version: Version) -> Instance:
-    X, here, there = array(data["X"]), array(data["here"]), array(data["there"])
-    loss = _plain_loss(X, [1.0])
-    values = [float(loss(here + s * (there - here))) for s in _GRID]
-    return Instance(max(values), {"q": _curvature(X, here, there, version), "L": max(values[0], values[-1])})
+    inputs = {"q": float(beta3 * np.sum((there - here) ** 2)), "L": float(max(values[0], values[-1]))}
+    return Instance(float(np.max(values)), inputs)
 
 
 # --- deora.thm1: runs of gradient descent against targets on their own path -------------------------------------------
@@ -411,7 +375,7 @@ def _run(data: Data, version: Version) -> Instance:
 
 
 _ONE, _TWO = _T * _D + 2 * _SIZE + 1, 2 * _T * _D + 2 * _SIZE + 1
-_WHAT = "random search and hill climbing over one head and its data"
+_SEGMENT, _STEP = ("X", "here", "there"), ("X", "here", "there", "eta")
 
 ATTACKS = [
     _output_derivative("deora.prop1", "gradient", slice(None)),
@@ -421,11 +385,13 @@ ATTACKS = [
     _loss_derivative("beta1"),
     _loss_derivative("beta2"),
     _loss_derivative("beta3"),
-    Attack("deora.eq13", _WHAT, explore(_ONE, _descent_build), _descent, points=1500, seconds=0.4),
-    Attack("deora.eq14", _WHAT, explore(_ONE, _expansion_build), _expansion, agreement=1e-4, points=1200, seconds=2.0),
-    Attack("deora.eq16", _WHAT, explore(_ONE, _target_build), _target, points=1500, seconds=0.6),
-    Attack("deora.eq19", _WHAT, explore(_ONE, _spread_build), _spread, points=1500, seconds=0.6),
-    Attack("deora.eq21", _WHAT, explore(_TWO, _left_out_build), _left_out, points=2500, seconds=1.2),
+    _both_ways("deora.eq13", _ONE, _drawn_descent, _descent, seconds=0.4),
+    _both_ways(
+        "deora.eq14", _ONE, _pair(_SEGMENT, apart=0.1, least=0.1), _expansion, agreement=1e-4, points=1200, seconds=2.0
+    ),
+    _both_ways("deora.eq16", _ONE, _pair(_SEGMENT, apart=1e-3), _target, seconds=0.6),
+    _both_ways("deora.eq19", _ONE, _pair(_STEP, apart=1e-2), _spread, seconds=0.6),
+    _both_ways("deora.eq21", _TWO, _pair(_STEP, examples=2, apart=1e-2), _left_out, points=2500, seconds=1.2),
     Attack(
         "deora.thm1",
         "runs of gradient descent with a target on their own path: the mean loss against the certificate",
@@ -436,7 +402,7 @@ ATTACKS = [
         points=1200,
         seconds=2.0,
     ),
-    Attack("deora.prop4", _WHAT, explore(_ONE, _segment_build), _segment, points=1500, seconds=0.6),
+    _both_ways("deora.prop4", _ONE, _pair(_SEGMENT), _segment, seconds=0.6),
 ]
 REASONS = {
     "deora.lem1:printed": "it states identities of derivatives and no number",

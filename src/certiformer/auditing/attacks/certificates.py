@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import bdtr
 
 from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version, side
+from certiformer.auditing.plain_numpy import binomial_tail
 from certiformer.auditing.search import Search, best
-from certiformer.auditing.verify import binomial_tail
 from certiformer.theory.calculus.log_form import centres
 from certiformer.theory.core import find
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import bdtr, gammaln
 
 from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.plain_numpy import binomial_tail
 from certiformer.auditing.search import Search, closed_form, family
-from certiformer.auditing.verify import binomial_tail
 
 _HEAD = {"Bc": 1.0, "Bv": 1.0, "L_sigma": 1.0}
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from certiformer.auditing import walk
 from certiformer.auditing.attack import Attack, Data, Instance, Version
+from certiformer.auditing.plain_numpy import array, softmax
 from certiformer.auditing.search import Built, explore
-from certiformer.auditing.verify import array, softmax
 from certiformer.theory import networks
 from certiformer.theory.networks import (
     Analysis,
@@ -35,7 +35,7 @@ from certiformer.theory.networks import (
     routing,
     sources,
 )
-from certiformer.theory.networks.attention import Attention
+from certiformer.theory.networks.attention_layer import Attention
 from certiformer.theory.networks.graph import Layer
 
 Array = NDArray[np.float64]
@@ -387,11 +387,11 @@ def _apply(layer: Any, z: Sequence[Array], of: Callable[[Weight], Array], biases
     raise TypeError(f"no interpretation of {type(layer).__name__}")
 
 
-def _projected(depth: int, *, norms: tuple[float, float, float] = (0.9, 0.7, 0.5), radius: float = 1.0) -> Node:
-    """The deep network of the papers: attention, projection, activation, linear map, projection; and a readout."""
+def _projected(norms: tuple[float, float, float] = (0.9, 0.7, 0.5), radius: float = 1.0) -> Node:
+    """Two layers of the papers' deep network (attention, projection, activation, linear map, projection), a readout."""
     z = networks.tokens(2, radius, positions=2)
     c, v, q = norms
-    for i in range(depth):
+    for i in range(2):
         head = Head(value=Weight(f"v{i}", (2, 2), spectral=v), score=Weight(f"q{i}", (2, 2), spectral=q))
         z = networks.activation(networks.project(networks.attention(z, head)), networks.RELU)
         z = networks.project(networks.linear(z, Weight(f"c{i}", (2, 2), spectral=c)))
@@ -431,8 +431,8 @@ _SCORES = ("q", "q0", "q1", "v0")
 """Weights that may differ: readouts and the last linear maps are exact whatever happens, and hide the rest."""
 
 ATTACKS = [
-    _attack("trauger.thm4.2", Graph(_projected(2, norms=(1.0, 1.0, 1.0), radius=1.5), moved=_SCORES), 1.5),
-    _attack("trauger.cor4.2.1", Graph(_projected(2)), 1.5),
+    _attack("trauger.thm4.2", Graph(_projected((1.0, 1.0, 1.0), radius=1.5), moved=_SCORES), 1.5),
+    _attack("trauger.cor4.2.1", Graph(_projected()), 1.5),
     _attack("li.thmB.1", Graph(_single(), moved=_SCORES), 0.8),
     _attack("mwigo.lem2", Graph(_single(), moved=_SCORES, pooled=True), 0.8),
     _attack("cover.floors", Graph(_floored()), 0.8),

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from certiformer.auditing.attack import Attack, Data, Instance, Version
+from certiformer.auditing.plain_numpy import array, least_cover, log_volume_l1_ball, log_volume_l2_ball, multisets
 from certiformer.auditing.search import Search, closed_form, sample
-from certiformer.auditing.verify import array, least_cover, log_volume_l1_ball, log_volume_l2_ball, multisets
 
 # --- volumes: a cover by balls of radius eps has at least vol(class)/vol(ball) elements -------------------------------
 

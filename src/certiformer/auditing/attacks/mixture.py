@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from certiformer.auditing.attack import Attack, Data, Instance, Version, side
+from certiformer.auditing.plain_numpy import array, attention_output, gradient, logistic_loss, softmax
 from certiformer.auditing.search import Search, closed_form, family, sample
-from certiformer.auditing.verify import array, attention_output, gradient, logistic_loss, softmax
 from certiformer.theory.core import find
 
 _SHARES = [(T, count) for T in (2, 4, 5, 8, 10) for count in range(1, T)]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.plain_numpy import array, attention, into_ball, spectral_norm
 from certiformer.auditing.search import Array, Built, Search, ascend, explore, family
-from certiformer.auditing.verify import array, attention, into_ball, spectral_norm
 from certiformer.theory.core import find
 
 _T, _D = 2, 2

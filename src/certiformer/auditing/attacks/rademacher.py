@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.plain_numpy import array, binomial_tail, mean_absolute_walk, rademacher, signs
 from certiformer.auditing.search import Array, Search, ascend, closed_form, sample
-from certiformer.auditing.verify import array, binomial_tail, mean_absolute_walk, rademacher, signs
 from certiformer.theory.core.errors import InputError
 
 _N = 8

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from certiformer.auditing.attack import Attack, Data, Instance, Version
+from certiformer.auditing.plain_numpy import attention, softmax
 from certiformer.auditing.search import family
-from certiformer.auditing.verify import attention, softmax
 
 Inputs = Callable[[Data, Version, float], dict[str, Any]]
 _SAMPLES = 8

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import erf
 
 from certiformer.auditing.attack import Attack, Candidate, Data, Instance, Version
+from certiformer.auditing.plain_numpy import array, derivative, into_ball, softmax, spectral_norm
 from certiformer.auditing.search import Search, ascend, best, sample
-from certiformer.auditing.verify import array, derivative, into_ball, softmax, spectral_norm
 
 # --- trauger.lemC.1: ||softmax(a) - softmax(b)||_1 against ||a - b||_inf ---------------------------------------------
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import erfc, gammaincc, ndtr
 
 from certiformer.auditing.attack import Attack, Data, Instance, Version, side
+from certiformer.auditing.plain_numpy import array, chi_tail, signs
 from certiformer.auditing.search import Search, closed_form, family, sample
-from certiformer.auditing.verify import array, chi_tail, signs
 from certiformer.theory.core import find
 
 # --- li.def3.1: offset complexity of finite classes, all signs enumerated ---------------------------------------------

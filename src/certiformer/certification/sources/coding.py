@@ -6,6 +6,8 @@ refused, because 100 abstentions once counted as 100 right answers. What was dec
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +94,11 @@ def decide(
     """The coding of labels (of all parts) and of hard predictions, or of `columns` of outputs."""
     if classes is not None and not isinstance(classes, int):
         return _named([str(name) for name in classes], columns, abstain)
+    if abstain is not None and abstain in labels:
+        raise InputError(
+            "abstain", abstain, "an answer that is no true label",
+            "Where it is the label, it would be right and no answer at once",
+        )  # fmt: skip
     together = labels | ((predictions or set()) - {abstain})
     texts = {value for value in together if isinstance(value, str)}
     if texts and len(texts) < len(together):
@@ -145,7 +152,7 @@ def _texts(
             "predictions",
             preview(sorted(map(str, predictions))),
             f"some of the labels {preview(sorted(map(str, labels)))}",
-            "Use the same names, or the same numbers, for both",
+            "Use the same names, or the same numbers, for both; of probabilities or scores, the class that they choose",
         )
     if predictions is not None:
         _refuse_spellings(set(map(str, labels)), set(map(str, predictions)))
@@ -155,13 +162,20 @@ def _texts(
 
 def _refuse_spellings(labels: set[str], predictions: set[str]) -> None:
     """A prediction that is no label, but would be one in other letters: nobody says whether it is right."""
-    alike = {name.casefold(): name for name in labels}
+    alike = {_spelling(name): name for name in labels}
     for name in sorted(predictions - labels):
-        if name.casefold() in alike:
+        if _spelling(name) in alike:
             raise InputError(
-                "predictions", f"{name!r} beside the label {alike[name.casefold()]!r}", "one spelling for both",
+                "predictions", f"{name!r} beside the label {alike[_spelling(name)]!r}", "one spelling for both",
                 "Write them alike; or say yourself what is right, in a column `correct`",
             )  # fmt: skip
+
+
+def _spelling(name: str) -> str:
+    """A name whatever its capitals, its accents' form and what stands between its words; a number without zeros."""
+    if name.isdecimal():
+        return "".join(str(int(digit)) for digit in name).lstrip("0") or "0"
+    return " ".join(re.split(r"[\s_-]+", unicodedata.normalize("NFKC", name).casefold()))
 
 
 def _columns(numbers: list[int], count: int, abstain: Value | None) -> Coding:
@@ -200,16 +214,23 @@ def _hard(labels: set[int], predictions: set[int], classes: int | None, abstain:
     return Coding(codes, count, f"{len(together)} classes, {min(together)} to {max(together)}", abstain)
 
 
-def _refuse_shifted(labels: set[int], predictions: set[int], classes: int | None) -> None:
-    """Labels 0..K-1 beside predictions 1..K (or the reverse) are two codings, unless K+1 classes were declared."""
+def shifted(labels: set[int], predictions: set[int]) -> int | None:
+    """The last index of labels 0..K-1 beside predictions 1..K, or the reverse: two codings, or one more class."""
     for mine, other in ((labels, predictions), (predictions, labels)):
         last = max(mine, default=0)
         from_zero = last >= 1 and len(mine) == last + 1 and min(mine) == 0
-        if from_zero and 0 not in other and max(other, default=0) == last + 1 and classes != last + 2:
-            raise InputError(
-                "labels, predictions",
-                f"labels {min(labels)} to {max(labels)} beside predictions {min(predictions)} to {max(predictions)}",
-                "one coding for both",
-                f"One counts from 0 and the other from 1? If there are {last + 2} classes, say classes={last + 2} "
-                f"(--classes {last + 2})",
-            )
+        if from_zero and 0 not in other and max(other, default=0) == last + 1:
+            return last
+    return None
+
+
+def _refuse_shifted(labels: set[int], predictions: set[int], classes: int | None) -> None:
+    last = shifted(labels, predictions)
+    if last is not None and classes != last + 2:
+        raise InputError(
+            "labels, predictions",
+            f"labels {min(labels)} to {max(labels)} beside predictions {min(predictions)} to {max(predictions)}",
+            "one coding for both",
+            f"One counts from 0 and the other from 1? If there are {last + 2} classes, say classes={last + 2} "
+            f"(--classes {last + 2})",
+        )

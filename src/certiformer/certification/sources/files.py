@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from certiformer.certification.sources import metrics
 from certiformer.certification.sources.arrow_files import columns_of, fields_of
-from certiformer.certification.sources.rows import rows_of_npy, rows_of_npz
+from certiformer.certification.sources.rows import rows_of_npy, rows_of_npz, whole
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
 from certiformer.theory.core.report import Decision
@@ -61,6 +61,8 @@ class Table:
     """The column that the format itself says is the unit, and why."""
     partial: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Metrics of a folder that only some of its files have, and which files."""
+    model: str | None = None
+    """The model that was asked, where a log says so."""
     stopped: str = ""
     """What the gate said that ended the evaluation by its outcomes, where one did."""
 
@@ -74,6 +76,8 @@ def read(path: str | Path) -> Table:
         return _folder(source)
     reader = READERS.get(source.suffix.lower())
     if reader is None:
+        if source.suffix.lower() in OTHERS:
+            raise InputError("file", source.name, f"one of {', '.join(READERS)}", OTHERS[source.suffix.lower()])
         with source.open("rb") as file:
             start = file.read(2)
         if start in (b"PK", b"\x93N") or start[:1] == b"\x80":
@@ -107,6 +111,11 @@ def _folder(folder: Path) -> Table:
             "folder", str(folder), "one run: a file of samples for each task",
             f"{twice} has {names.count(twice)} (two runs, or two models): name the folder of one, or its file",
         )  # fmt: skip
+    models = sorted({part.model for part in parts if part.model is not None})
+    if len(models) > 1:
+        raise InputError(
+            "folder", str(folder), "logs of one model", f"These are of {', '.join(models)}: name the folder of one"
+        )
     shared = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
     partial = _partial(parts, names, shared)
     columns: dict[str, list[Any]] = {name: [cell for part in parts for cell in part.columns[name]] for name in shared}
@@ -142,7 +151,7 @@ def _folder(folder: Path) -> Table:
             *_each(parts, "warnings"),
         ),
         conditions=(
-            f"the {len(parts)} files weigh as many items as they have here: a mean over them together",
+            f"the {len(parts)} files are of one model, and weigh as many items as they have here: a mean over all",
             *_each(parts, "conditions"),
         ),
         partial=partial,
@@ -152,13 +161,13 @@ def _folder(folder: Path) -> Table:
 
 
 def _partial(parts: Sequence[Table], names: Sequence[str], shared: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The metrics that only some files have; a folder whose files have none in common is refused."""
+    """The metrics, or columns of tables, that only some files have; files that have none in common are refused."""
     found: dict[str, list[str]] = {}
     for part, name in zip(parts, names, strict=True):
-        for metric in part.metrics:
+        for metric in part.metrics or part.columns:
             if metric not in shared:
                 found.setdefault(metric, []).append(name)
-    if found and not any(metric in shared for part in parts for metric in part.metrics):
+    if found and not any(metric in shared for part in parts for metric in part.metrics or part.columns):
         told = "; ".join(f"{metric}: {', '.join(where)}" for metric, where in found.items())
         raise InputError(
             "metrics", told, "a metric that all files of the folder have", "Certify files with one metric apart"
@@ -185,7 +194,7 @@ def _task(path: Path, all_paths: Sequence[Path]) -> str:
 
 
 def read_csv(path: Path) -> Table:
-    """Comma-separated values with a header; tabs and semicolons are recognised there.
+    """Comma-separated values with a header; tabs, semicolons and bars are recognised there.
 
     Strict: an open quotation mark would swallow the rows behind it. A large plain file goes through pyarrow.
     """
@@ -193,14 +202,19 @@ def read_csv(path: Path) -> Table:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
-            delimiter = max(",;\t", key=header.count)
+            delimiter = max(",;\t|", key=header.count)
             file.seek(0)
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             names = [name.strip() for name in next(reader, [])]
             if not names:
                 raise InputError("file", str(path), "a header with column names, then a row per example", "It is empty")
             if len(set(names)) < len(names):
-                raise InputError("file", str(path), "a header with different names", f"It has {names}")
+                raise InputError(
+                    "file",
+                    str(path),
+                    "a header with different names",
+                    f"It has {names}. The first line names the columns, as in label,prediction",
+                )
             quick = columns_of(path, len(names), delimiter)
             if quick is not None:
                 return Table(path.name, dict(zip(names, quick, strict=True)))
@@ -312,14 +326,15 @@ def _json(path: Path) -> Table:
         return of_objects(found, path.name)
     if isinstance(found, dict) and "samples" in found and "eval" in found:
         return _inspect(found, path.name)
-    if isinstance(found, dict) and "results" in found:
+    if isinstance(found, dict) and isinstance(found.get("results"), dict):
         raise InputError(
             "file", path.name, "outcomes of single examples",
             "These are aggregate results: give the samples_*.jsonl that lm_eval --log_samples writes beside them",
         )  # fmt: skip
     raise InputError(
-        "file", str(path), "a log of inspect_ai (status, eval, samples), or a list of rows", "Tables are .csv or .jsonl"
-    )
+        "file", str(path), "a log of inspect_ai (status, eval, samples), or a list of rows",
+        "A table of any program can be saved as .csv; a data frame by frame.to_csv(FILE, index=False)",
+    )  # fmt: skip
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
@@ -330,19 +345,15 @@ def _npz(path: Path) -> Table:
 
 
 def _npy(path: Path) -> Table:
+    """One array: a metric that is called as its file is (correct.npy)."""
     try:
         rows = rows_of_npy(path.name, lambda: path.open("rb"), path.stat().st_size)
     except OSError as error:
         raise InputError("file", str(path), "a readable .npy file", f"It cannot be read: {error}") from error
-    if rows.dtype.kind == "b":
-        said = Decision("array", "right or wrong", "it is boolean")
-        return Table(path.name, {}, arrays={"heldout_correct": rows}, decisions=(said,))
-    raise InputError(
-        "file",
-        path.name,
-        "a boolean array (right or wrong)",
-        "Give numbers a name: numpy.savez(file, heldout_losses=...)",
-    )
+    if len(rows.shape) != 1:
+        fix = "Give arrays their names: numpy.savez(file, heldout_labels=..., heldout_logits=...)"
+        raise InputError("file", path.name, f"one value for each example, not shape {rows.shape}", fix)
+    return Table(path.name, {path.stem: whole(rows)}, metrics=(path.stem,))
 
 
 # --- lm-evaluation-harness --------------------------------------------------------------------------------------------
@@ -412,17 +423,17 @@ def filtered(table: Table, wished: str | None) -> Table:
     )
 
 
-def _inside(samples: Sequence[Mapping[str, Any]], path: str, start: str | None = None) -> list[Any] | None:
+def _inside(samples: Sequence[Mapping[str, Any]], path: str) -> list[Any] | None:
     """A field of every sample by a path such as doc.subject; None where a sample lacks it."""
-    found = []
-    for sample in samples:
-        value: Any = sample if start is None else sample.get(start)
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if value is None:
-            return None
-        found.append(value)
-    return found
+    found = [_field(sample, path) for sample in samples]
+    return None if any(value is None for value in found) else found
+
+
+def _field(value: Any, path: str) -> Any:
+    """A field by a path such as doc.subject; None where there is none."""
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 # --- inspect_ai -------------------------------------------------------------------------------------------------------
@@ -500,9 +511,8 @@ def _inspect(log: Mapping[str, Any], where: str) -> Table:
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples or not all(isinstance(one, dict) for one in samples):
         raise InputError("file", where, "a log with samples")
-    results = log.get("results")
-    total = results.get("total_samples") if isinstance(results, Mapping) else None
-    stopped, left_out = _stopped(results, where)
+    total = _field(log, "results.total_samples")
+    stopped, left_out = _stopped(_field(log, "results.early_stopping"), where)
     if isinstance(total, int) and len(samples) + left_out < total:
         raise InputError(
             "samples", f"{len(samples)} of the {total} that it says it scored", "all of them",
@@ -525,8 +535,9 @@ def _inspect(log: Mapping[str, Any], where: str) -> Table:
             value = score.get("value") if isinstance(score, Mapping) else score
             parts = {f"{scorer}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else None
             for name, part in (parts or {str(scorer): value}).items():
-                # A sample that ended in an error has no outcome, whatever a scorer made of what there was.
-                given = None if sample.get("error") or (isinstance(part, float) and math.isnan(part)) else part
+                # A sample that ended in an error, or was declared invalid, has no outcome, whatever a scorer said.
+                void = sample.get("error") or sample.get("invalidation")
+                given = None if void or (isinstance(part, float) and math.isnan(part)) else part
                 outcomes.setdefault(name, [None] * len(samples))[row] = given
     ids = [str(id) for id in columns["id"]]
     epochs = len(set(ids)) < len(ids)
@@ -538,26 +549,24 @@ def _inspect(log: Mapping[str, Any], where: str) -> Table:
         {**columns, **outcomes},
         {"id": "row" if epochs else "id", "input": "input"},
         tuple(outcomes),
-        lambda path: _inside(samples, path, "metadata") or _inside(samples, path),
+        lambda path: _inside(samples, f"metadata.{path}") or _inside(samples, path),
         warnings=_own_figures(log),
         conditions=_limited(log),
+        model=_model(log),
         groups=("id", "several epochs of one sample form a unit") if epochs else None,
         stopped=stopped,
         decisions=(Decision("stopped early", stopped, f"{left_out} samples were not run"),) if stopped else (),
     )
 
 
-def _stopped(results: Any, where: str) -> tuple[str, int]:
+def _stopped(told: Any, where: str) -> tuple[str, int]:
     """What the gate of our extension said when it ended the evaluation, and how many samples were then left out."""
-    told = results.get("early_stopping") if isinstance(results, Mapping) else None
-    left_out = told.get("early_stops") if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping) or not isinstance(left_out, list) or not left_out:
+    left_out, manager, said = (_field(told, path) for path in ("early_stops", "manager", "metadata.says"))
+    if not isinstance(left_out, list) or not left_out:
         return "", 0
-    kept = told.get("metadata")
-    said = kept.get("says") if isinstance(kept, Mapping) else None
-    if told.get("manager") != GATE_OF_INSPECT or not isinstance(said, str):
+    if manager != GATE_OF_INSPECT or not isinstance(said, str):
         raise InputError(
-            "early_stopping", told.get("manager"), "samples that nobody chose by their outcomes",
+            "early_stopping", manager, "samples that nobody chose by their outcomes",
             f"{where} was stopped early, sample by sample: what is left is a selection",
         )  # fmt: skip
     return said, len(left_out)
@@ -565,11 +574,10 @@ def _stopped(results: Any, where: str) -> tuple[str, int]:
 
 def _own_figures(log: Mapping[str, Any]) -> tuple[str, ...]:
     """What the log says of its epochs: ours is the mean over epochs, whatever their reducer."""
-    results = log.get("results")
-    scores = results.get("scores") if isinstance(results, Mapping) else None
+    scores = _field(log, "results.scores")
     said = []
     for score in scores if isinstance(scores, list) else ():
-        reducer = score.get("reducer") if isinstance(score, Mapping) else None
+        reducer = _field(score, "reducer")
         if reducer not in (None, "mean"):
             figures = score["metrics"] if isinstance(score.get("metrics"), Mapping) else {}
             shown = ", ".join(
@@ -584,13 +592,18 @@ def _own_figures(log: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _model(log: Mapping[str, Any]) -> str | None:
+    model = _field(log, "eval.model")
+    return model if isinstance(model, str) else None
+
+
 def _limited(log: Mapping[str, Any]) -> tuple[str, ...]:
-    described = log.get("eval")
-    config = described.get("config") if isinstance(described, Mapping) else None
-    limit = config.get("limit") if isinstance(config, Mapping) else None
-    if limit is None:
-        return ()
-    return (f"the samples that limit = {limit} chose are a random part of the dataset, not its easy beginning",)
+    said = []
+    for name in ("limit", "sample_id"):
+        if (chosen := _field(log, f"eval.config.{name}")) is not None:
+            value = f" = {chosen}" if name == "limit" else ""
+            said.append(f"the samples that {name}{value} chose are a random part of the dataset, not its easy ones")
+    return tuple(said)
 
 
 READERS: Mapping[str, Callable[[Path], Table]] = {
@@ -604,3 +617,15 @@ READERS: Mapping[str, Callable[[Path], Table]] = {
     ".eval": _eval,
 }
 """Which reader a file has, by its ending."""
+
+_SPREADSHEET = "Save the sheet as .csv, in UTF-8"
+_PACKED = "Unpack it, and give the file inside"
+_PICKLED = "It may hold pickled objects, which are never loaded: save results as .csv (frame.to_csv) or .npz"
+_TEXT = "If it is a table, call it .csv, or .tsv if tabs separate its columns"
+OTHERS: Mapping[str, str] = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), _SPREADSHEET),
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst", ".zip", ".tar"), _PACKED),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), _PICKLED),
+    **dict.fromkeys((".txt", ".tab"), _TEXT),
+}
+"""What to do with results in a file of another ending."""

@@ -82,6 +82,8 @@ def look(
             warnings.append(f"{near} inputs nearly repeat another one (same words): they may not be independent")
     if merged:
         groups = components([*keys.values(), *([] if units is None else [units])])
+    elif units is not None:
+        groups = np.array(units)  # 3 and 3.0 are one group in every format
     return Found(next(iter(keys.values()), None), groups, facts, tuple(warnings), tuple(conditions))
 
 
@@ -99,7 +101,8 @@ def _refused(kind: str, repeated: int, names: list[str], grouped: bool) -> Input
     return InputError(
         f"heldout_{kind}", f"{repeated} of {len(names)} {what} repeat another one ({distinct} distinct)",
         "independent examples",
-        f'Copies count as one: say repeats="group" (--repeats group) to take equal rows as one unit{fix}',
+        "Rows of several models or runs need a file each. Copies count as one: say repeats=\"group\" (--repeats group) "
+        f"to take equal rows as one unit{fix}",
     )  # fmt: skip
 
 
@@ -151,8 +154,8 @@ def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int
             name,
             f"{repeated} of {len(inputs)} inputs repeat another one",
             "independent examples",
-            "Copies count as one: leave them out before drawing, or say allow_twins if these are independent draws of "
-            "a stream that really repeats",
+            'Copies count as one: leave them out before drawing, or say repeats="natural" (--repeats natural; of a '
+            "Surrogate: allow_twins=True) if these are independent draws of a stream that really repeats",
         )
     return repeated
 

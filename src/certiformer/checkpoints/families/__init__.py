@@ -14,9 +14,9 @@ from certiformer.checkpoints.families import (
     torch_encoder,
     vit,
 )
-from certiformer.checkpoints.families._table import COMMON_PREFIXES as COMMON_PREFIXES
-from certiformer.checkpoints.families._table import Family as Family
-from certiformer.checkpoints.families._table import Row as Row
+from certiformer.checkpoints.families._table import COMMON_PREFIXES, Family, Row
+
+__all__ = ["COMMON_PREFIXES", "FAMILIES", "REFUSED", "Family", "Row"]
 
 FAMILIES: tuple[Family, ...] = (
     bert.FAMILY,

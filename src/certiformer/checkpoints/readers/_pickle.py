@@ -8,6 +8,7 @@ inert `StandIn`s, and any other name (os.system, builtins.eval, ...) ends the re
 from __future__ import annotations
 
 import pickletools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -106,12 +107,14 @@ def load(file: BinaryIO, size: int) -> Any:
     """
     machine, most = _Machine(), min(MOST_OPERATIONS, size)
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
-            if count > most:
-                raise UnsafePickle(f"more than {most} operations")
-            if opcode.name == "STOP":
-                return machine.pop()
-            machine.step(opcode.name, argument)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # escape sequences that are none, in texts
+            for count, (opcode, argument, _) in enumerate(pickletools.genops(file)):
+                if count > most:
+                    raise UnsafePickle(f"more than {most} operations")
+                if opcode.name == "STOP":
+                    return machine.pop()
+                machine.step(opcode.name, argument)
     except UnsafePickle:
         raise
     except BROKEN as error:

@@ -6,7 +6,7 @@ import struct
 import zipfile
 from pathlib import Path
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.theory.core.zip_reader import BadArchive, zip_content
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.readers._zip import content, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, NDArray, Tensor, checked_shape, mapped
 from certiformer.theory.core.npy_reader import LONGEST, npy_header

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.readers.gguf import read_gguf
 from certiformer.checkpoints.readers.npz import read_npz
 from certiformer.checkpoints.readers.safetensors import read_safetensors

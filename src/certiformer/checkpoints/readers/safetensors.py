@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, Tensor, checked_shape, mapped
 from certiformer.theory.core.json_reader import NotJson, parse_json
 

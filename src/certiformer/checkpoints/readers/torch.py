@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from certiformer.checkpoints.errors import CheckpointError, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, shown
 from certiformer.checkpoints.readers._pickle import StandIn, StoredTensor, UnsafePickle, load
 from certiformer.checkpoints.readers._zip import content, stored_offset
 from certiformer.checkpoints.tensors import PLAIN, Checkpoint, Tensor, checked_shape, mapped

@@ -23,7 +23,7 @@ def listed() -> list[dict[str, Any]]:
 
 def walked() -> list[dict[str, Any]]:
     """The same from the experiments themselves."""
-    from certiformer.reproduction.registry import SCALES, studies
+    from certiformer.reproduction.study_registry import SCALES, studies
 
     return [
         {

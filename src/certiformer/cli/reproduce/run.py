@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from certiformer.cli import _pairs
 from certiformer.cli._output import Form, answered, console, forms
-from certiformer.cli.reproduce.arguments import lists, pairs, publishable, writable
+from certiformer.cli.reproduce.arguments import Wanted, lists, publishable, writable
 from certiformer.cli.reproduce.status import show_estimate, show_list, show_status
 from certiformer.cli.reproduce.verification import say, say_missing, verify_runs
 from certiformer.theory.core.errors import CertiformerError, InputError
 
 if TYPE_CHECKING:
-    from certiformer.reproduction.registry import Scale, Study
     from certiformer.reproduction.reproduce import Reproduction
     from certiformer.reproduction.sweep import Engine
 
@@ -87,14 +87,14 @@ def run(
 
     # one thread, as a worker has: steps that are timed here take as long there; read when JAX starts
     os.environ.update(thread_environment(1))
-    from certiformer.reproduction.registry import SCALES, find, studies
     from certiformer.reproduction.reproduce import checked_scale, export_all, folder
+    from certiformer.reproduction.study_registry import SCALES, find, studies
 
     size = checked_scale(scale or "quick")
     if workers is not None and workers < 1:
         raise InputError("--workers", workers, "at least 1")
     chosen = studies() if id in (None, "all") else (find(str(id)),)
-    part, grid = lists("--only", only), lists("--set", values)
+    wanted = Wanted(chosen, scale, size, lists("--only", only), lists("--set", values))
     for option, given in (("--only", only), ("--set", values)):
         if given and len(chosen) > 1:
             raise InputError(option, given, "one experiment", "Name it instead of `all`.")
@@ -105,22 +105,22 @@ def run(
             "--from", str(source), "published runs, a folder of them, or a ledger", "There is no such file."
         )
     if status:
-        show_status(chosen, scale, part, grid, ledger, named=id not in (None, "all"), form=form)
+        show_status(wanted, ledger, named=id not in (None, "all"), form=form)
         if export is not None:
-            found, _ = _redrawn(chosen, scale, part, grid, ledger, out)
+            found, _ = _redrawn(wanted, ledger, out)
             say(f"wrote {export_all(found, export)[0]}")
         return
     if estimate:
-        show_estimate(chosen, size, part, grid, workers, ledger, form=form)
+        show_estimate(wanted, workers, ledger, form=form)
         return
-    engine = _engine(workers, scheduler, slurm, (jobs, cores, memory), pairs("--slurm-option", slurm_option))
+    engine = _engine(workers, scheduler, slurm, (jobs, cores, memory), _pairs.values("--slurm-option", slurm_option))
     if verify is not None:
         with engine as running:
-            verify_runs(chosen, scale, part, grid, source or ledger, verify, running, form)
+            verify_runs(wanted, source or ledger, verify, running, form)
         return
     damaged = 0
     if source is not None:
-        found, damaged = _redrawn(chosen, scale, part, grid, source, out)
+        found, damaged = _redrawn(wanted, source, out)
         _show(found, quiet=bool(form))
     else:
         try:
@@ -128,8 +128,8 @@ def run(
                 for study in chosen:
                     folder(out, study.id)
                 if not resume:
-                    _forget(chosen, size, part, grid, ledger)
-                found = _run(chosen, size, part, grid, running, ledger, out, retry=retry, quiet=bool(form))
+                    _forget(wanted, ledger)
+                found = _run(wanted, running, ledger, out, retry=retry, quiet=bool(form))
         except KeyboardInterrupt:
             say("stopped; finished runs are in the ledger, the same command continues")
             raise typer.Exit(130) from None
@@ -176,22 +176,14 @@ def _engine(
 
 
 def _run(
-    chosen: Sequence[Study],
-    scale: Scale,
-    part: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    engine: Engine,
-    ledger: Path | None,
-    out: Path,
-    *,
-    retry: bool,
-    quiet: bool,
+    wanted: Wanted, engine: Engine, ledger: Path | None, out: Path, *, retry: bool, quiet: bool
 ) -> list[Reproduction]:
     from certiformer.reproduction.reproduce import NothingFinished, reproduce
 
     found = []
-    for position, study in enumerate(chosen, 1):
-        place = f"{position}/{len(chosen)}, " if len(chosen) > 1 else ""
+    many = len(wanted.studies)
+    for position, study in enumerate(wanted.studies, 1):
+        place = f"{position}/{many}, " if many > 1 else ""
 
         def announce(text: str, place: str = place) -> None:
             say(f"{place}{text}")
@@ -199,17 +191,17 @@ def _run(
         try:
             done = reproduce(
                 study.id,
-                scale=scale,
+                scale=wanted.size,
                 ledger=ledger,
                 out=out,
                 engine=engine,
-                only=part,
-                values=grid,
+                only=wanted.part,
+                values=wanted.values,
                 retry=retry,
                 announce=announce,
             )
         except NothingFinished as error:
-            if len(chosen) == 1:
+            if many == 1:
                 raise
             typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
             continue
@@ -218,49 +210,37 @@ def _run(
     return found
 
 
-def _redrawn(
-    chosen: Sequence[Study],
-    scale: str | None,
-    part: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    source: Path | None,
-    out: Path,
-) -> tuple[list[Reproduction], int]:
+def _redrawn(wanted: Wanted, source: Path | None, out: Path) -> tuple[list[Reproduction], int]:
     """What a file, a folder or a ledger has; of several experiments those that are in it, and how many are damaged."""
     from certiformer.reproduction.reproduce import NoRuns, default_ledger, redraw
 
     there = source or default_ledger()
     found, damaged = [], 0
     missing: list[str] = []
-    for study in chosen:
+    said: Any = {"scale": wanted.scale, "only": wanted.part, "values": wanted.values}
+    for study in wanted.studies:
         try:
-            found.append(redraw(study.id, there, scale=scale, out=out, only=part, values=grid))
+            found.append(redraw(study.id, there, out=out, **said))
         except CertiformerError as error:
-            if len(chosen) == 1:
+            if len(wanted.studies) == 1:
                 raise
             if isinstance(error, NoRuns):
                 missing.append(study.id)
             else:
                 typer.secho(f"error: {study.id}: {error}", err=True, fg=typer.colors.RED)
                 damaged += 1
-    say_missing(missing, chosen, there)
+    say_missing(missing, wanted.studies, there)
     return found, damaged
 
 
-def _forget(
-    chosen: Sequence[Study],
-    scale: Scale,
-    part: Mapping[str, Any],
-    grid: Mapping[str, Sequence[Any]],
-    ledger: Path | None,
-) -> None:
+def _forget(wanted: Wanted, ledger: Path | None) -> None:
     """Before anything starts, for experiments share runs: each is to be done afresh once."""
-    from certiformer.reproduction.reproduce import default_ledger, grid_of
+    from certiformer.reproduction.reproduce import default_ledger
     from certiformer.reproduction.sweep import Ledger
 
     with Ledger(ledger or default_ledger()) as book:
-        for study in chosen:
-            book.forget(grid_of(study, scale, part, grid))
+        for study in wanted.studies:
+            book.forget(wanted.grid(study))
 
 
 def _show(found: Sequence[Reproduction], *, quiet: bool) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certiformer.cli._output import Form, answered, console
+from certiformer.cli.reproduce.arguments import Wanted
 
 if TYPE_CHECKING:
-    from certiformer.reproduction.registry import Scale, Study
     from certiformer.reproduction.sweep import Experiment, Ledger
 
 
@@ -22,26 +21,17 @@ def show_list(form: Form) -> None:
         console.print(list_table(entries))
 
 
-def show_status(
-    chosen: Sequence[Study],
-    scale: str | None,
-    part: Mapping[str, Any],
-    values: Mapping[str, Sequence[Any]],
-    ledger: Path | None,
-    *,
-    named: bool,
-    form: Form,
-) -> None:
+def show_status(wanted: Wanted, ledger: Path | None, *, named: bool, form: Form) -> None:
     """Every scale of a named experiment, or that part of it; of all of them, those that were begun."""
     from certiformer.report.reproduction import older_versions, status_table
-    from certiformer.reproduction.reproduce import default_ledger, existing, grids_of
+    from certiformer.reproduction.reproduce import default_ledger, existing
 
     path = ledger or default_ledger()
     entries: list[dict[str, Any]] = []
     hints: dict[str, str] = {}
     with existing(path) as book:
-        for study in chosen:
-            for size, grid in grids_of(study, scale, part, values).items():
+        for study in wanted.studies:
+            for size, grid in wanted.grids(study).items():
                 entries.append({"experiment": study.id, "scale": size, **_counts(book, grid)})
                 # the last scale that has any is the largest
                 older = int(entries[-1]["older"])
@@ -60,26 +50,17 @@ def show_status(
         console.print(f"nothing in the ledger {path} yet", markup=False, soft_wrap=True)
 
 
-def show_estimate(
-    chosen: Sequence[Study],
-    scale: Scale,
-    part: Mapping[str, Any],
-    values: Mapping[str, Sequence[Any]],
-    workers: int | None,
-    ledger: Path | None,
-    *,
-    form: Form,
-) -> None:
+def show_estimate(wanted: Wanted, workers: int | None, ledger: Path | None, *, form: Form) -> None:
     """The processor's time of the runs that the ledger does not have."""
     from certiformer.report.reproduction import older_versions, span
-    from certiformer.reproduction.reproduce import default_ledger, existing, grid_of, time_left
+    from certiformer.reproduction.reproduce import default_ledger, existing, time_left
     from certiformer.theory.core.threads import cores
 
     count = workers or cores()
     entries = []
     with existing(ledger) as book:
-        for study in chosen:
-            grid = grid_of(study, scale, part, values)
+        for study in wanted.studies:
+            grid = wanted.grid(study)
             told = time_left(grid, book)
             entries.append(
                 {
@@ -97,7 +78,7 @@ def show_estimate(
                 time = f"{span(told.work)} of work, {span(told.on(count))} on {count} workers"
                 if told.missing and told.typical is None:
                     time = "time unknown"
-                said = f"{study.id}, scale {scale}: {told.missing} of {told.runs} runs missing, {time}"
+                said = f"{study.id}, scale {wanted.size}: {told.missing} of {told.runs} runs missing, {time}"
                 if told.published:
                     said += f" (published times of {told.published} runs)"
                 if told.lengths and told.unknown:
@@ -106,7 +87,7 @@ def show_estimate(
                     said += " (if each takes as long as the published runs on average; smaller ones take less)"
                 hint = older_versions(older, str(ledger or default_ledger()))
                 console.print(". ".join(filter(None, (said, hint))), markup=False, soft_wrap=True)
-    answered(form, lambda: {"scale": scale, "workers": count, "experiments": entries}, lambda: entries)
+    answered(form, lambda: {"scale": wanted.size, "workers": count, "experiments": entries}, lambda: entries)
 
 
 def _counts(book: Ledger | None, grid: Experiment) -> dict[str, float]:

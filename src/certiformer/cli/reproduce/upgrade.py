@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from certiformer.cli import _pairs
 from certiformer.cli._output import Json, console, print_json
-from certiformer.cli.reproduce.arguments import pairs
 from certiformer.theory.core.errors import InputError
 
 
@@ -32,7 +32,7 @@ def upgrade(
     from certiformer.reproduction.reproduce import default_ledger
     from certiformer.reproduction.sweep.upgrade_files import upgrade as upgraded
 
-    told = pairs("--as", versions)
+    told = _pairs.values("--as", versions)
     for name, version in told.items():
         if not isinstance(version, int) or version < 1:
             raise InputError(

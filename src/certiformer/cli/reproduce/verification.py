@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,33 +10,25 @@ import typer
 from rich.console import Console
 
 from certiformer.cli._output import Form, answered, console
+from certiformer.cli.reproduce.arguments import Wanted
 from certiformer.theory.core.errors import CertiformerError
 
 if TYPE_CHECKING:
-    from certiformer.reproduction.registry import Study
+    from certiformer.reproduction.study_registry import Study
     from certiformer.reproduction.sweep import Engine, Experiment, Repeated
 
 
-def verify_runs(
-    chosen: Sequence[Study],
-    scale: str | None,
-    part: Mapping[str, Any],
-    values: Mapping[str, Sequence[Any]],
-    source: Path | None,
-    count: int,
-    engine: Engine,
-    form: Form,
-) -> None:
+def verify_runs(wanted: Wanted, source: Path | None, count: int, engine: Engine, form: Form) -> None:
     """Do `count` of the kept runs again, of several experiments so many of each file, and list both values."""
-    from certiformer.reproduction.reproduce import NoRuns, default_ledger, grids_of, recorded
+    from certiformer.reproduction.reproduce import NoRuns, default_ledger, recorded
     from certiformer.reproduction.sweep import verify
     from certiformer.reproduction.sweep.run import canonical
 
     there = source or default_ledger()
     answers: list[dict[str, Any]] = []
     missing: list[str] = []
-    several = len(chosen) > 1
-    for study in _one_for_each_file(chosen) if several else chosen:
+    several = len(wanted.studies) > 1
+    for study in _one_for_each_file(wanted.studies) if several else wanted.studies:
         try:
             kept = recorded(study, there)
         except NoRuns:
@@ -45,14 +37,15 @@ def verify_runs(
             missing.append(study.id)
             continue
         configs = {canonical(row.config) for row in kept}
-        grids = grids_of(study, scale, part, values).values()
-        best = max(grids, key=lambda grid: sum(canonical(config) in configs for config in grid.configs))
+        best = max(
+            wanted.grids(study).values(), key=lambda grid: sum(canonical(config) in configs for config in grid.configs)
+        )
         found = verify(best, kept, count, engine)
         runs = [comparison.as_json() for comparison in found.comparisons]
         answers.append({"id": study.id, "agrees": found.agrees, "said": str(found), "runs": runs})
         if not form:
             _show(study.id, found, best)
-    say_missing(missing, chosen, there)
+    say_missing(missing, wanted.studies, there)
     rows = [
         {"id": answer["id"], "config": canonical(run["config"]), "agrees": run["agrees"], "number": name, **both}
         for answer in answers

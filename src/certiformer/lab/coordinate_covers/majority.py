@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_soft import SoftCover
-from certiformer.certificates.margin import Margin, MarginScale
+from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
 from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 from certiformer.lab.tasks.sparse_majority import SparseMajority
@@ -384,21 +384,21 @@ def margin_grid(settings: Settings) -> list[float]:
     return [settings.widest * (i + 1) / settings.margins for i in range(settings.margins)]
 
 
-def margin_scales(settings: Settings, place: Coordinates, alpha: Array64, margins: Array64) -> tuple[MarginScale, ...]:
+def margin_scales(settings: Settings, place: Coordinates, alpha: Array64, margins: Array64) -> tuple[Scale, ...]:
     """ln N(gamma/2) over the domain at the rounded-up radii, and the margin errors, at every margin of the grid."""
     indices = radius_indices(settings, place, alpha)
-    cover, paid = class_cover(settings, place, indices), math.fsum(margin_prices(settings, indices).values())
-    return tuple(
-        MarginScale(gamma, int(np.sum(margins <= gamma + ROUNDING)), up(cover.log_size(gamma / 2.0)), paid)
-        for gamma in margin_grid(settings)
-    )
+    return _scales(settings, indices, class_cover(settings, place, indices), margins)
 
 
 def soft_scales(settings: Settings, place: Coordinates, alpha: Array64, margins: Array64) -> tuple[Scale, ...]:
     """-ln of the prior mass within gamma/2, at the same margins and the same prices."""
     indices = radius_indices(settings, place, alpha)
-    cover, paid = soft_cover(settings, place, indices), math.fsum(margin_prices(settings, indices).values())
-    return frontier(
+    return frontier(_scales(settings, indices, soft_cover(settings, place, indices), margins))
+
+
+def _scales(settings: Settings, indices: tuple[int, ...], cover: Cover, margins: Array64) -> tuple[Scale, ...]:
+    paid = math.fsum(margin_prices(settings, indices).values())
+    return tuple(
         Scale(int(np.sum(margins <= gamma + ROUNDING)), up(cover.log_size(gamma / 2.0)), paid, gamma)
         for gamma in margin_grid(settings)
     )

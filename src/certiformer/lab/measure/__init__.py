@@ -1,6 +1,4 @@
-"""Measurement: numbers read off models and data, each saying whether it is exact, certified or an estimate.
+"""Measurement that differentiates a model: its neural tangent kernel, and how far it is from its linearisation.
 
-Import from the module that measures: `measure.norms`, `measure.spectral`, `measure.margins`, `measure.tokens` and
-`measure.profile` are plain numpy and load without JAX; what differentiates a model (`linearization`)
-needs it.
+What needs no JAX, norms and margins and the profile of a checkpoint, is in `certiformer.theory.measure`.
 """

@@ -16,7 +16,7 @@ from safetensors.numpy import save as to_bytes
 
 from certiformer._version import __version__
 from certiformer.lab.models._base import Model
-from certiformer.lab.models._registry import config, model_type, names
+from certiformer.lab.models._models_by_name import config, model_type, names
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.json_reader import NotJson, parse_json, read_json
 from certiformer.theory.core.safetensors_reader import read_safetensors

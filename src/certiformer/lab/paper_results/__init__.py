@@ -6,6 +6,8 @@ from certiformer.lab.paper_results import arda, deora, li, mwigo, trauger
 from certiformer.lab.paper_results._application import Application, Binding
 from certiformer.theory.measure.profile import Profile
 
+__all__ = ["BINDINGS", "Application", "Binding", "applications", "paying"]
+
 _PAPERS = (trauger, mwigo, li, deora, arda)
 BINDINGS: dict[str, Binding] = {id: binding for paper in _PAPERS for id, binding in paper.BINDINGS.items()}
 

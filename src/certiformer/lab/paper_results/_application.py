@@ -21,21 +21,22 @@ import numpy as np
 
 from certiformer.theory.calculus import strata
 from certiformer.theory.core import Bound, Hypothesis, verified
-from certiformer.theory.measure.losses import ramp, ramp_margin
+from certiformer.theory.measure.example_losses import ramp, ramp_margin
 from certiformer.theory.measure.profile import Profile
 
 
 @dataclass
 class Radii:
-    """Rounds measured sizes up to the paid grid and keeps the account."""
+    """Rounds measured sizes up to the paid grid and keeps the account; sizes `as_measured` stay as they are."""
 
+    as_measured: bool = False
     indices: dict[str, int] = field(default_factory=dict)
-    measured: dict[str, float] = field(default_factory=dict)
 
     def pay(self, name: str, size: float) -> float:
         """The grid radius above `size`; its price is added once per name."""
+        if self.as_measured:
+            return size
         self.indices[name] = strata.index(size)
-        self.measured[name] = size
         return strata.radius(self.indices[name])
 
     @property
@@ -99,19 +100,19 @@ Binding = Callable[[Profile], Application | str]
 
 
 def of_complexity(
-    profile: Profile, inputs: Mapping[str, Any], printed: Mapping[str, Any] | None, radii: Radii, logits: int = 1
+    profile: Profile, inputs: Callable[[Radii], Mapping[str, Any]], *, printed: bool = True
 ) -> Application:
-    """An application whose result bounds the Rademacher complexity of a scalar output (the worst of `logits`)."""
-    chosen = paid_margin(profile)
-    scale = (1.0 if logits == 1 else 2.0 * logits) / chosen.margin
+    """An application whose result bounds the Rademacher complexity of a scalar output, at the inputs by their radii."""
+    chosen, radii = paid_margin(profile), Radii()
+    paid = inputs(radii)
     return Application(
-        inputs,
-        printed,
+        paid,
+        inputs(Radii(as_measured=True)) if printed else None,
         "rademacher",
         "gap",
         1.0,
         paid=radii.cost + chosen.paid,
-        scale=scale,
+        scale=1.0 / chosen.margin,
         hypotheses=(
             radii.check,
             verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),

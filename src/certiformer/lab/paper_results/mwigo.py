@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from certiformer.lab.paper_results._application import Application, Binding, Radii, of_complexity, paid_margin
-from certiformer.theory.core import assumed, verified
+from certiformer.lab.paper_results._application import Application, Binding, Radii, of_complexity
+from certiformer.theory.core import assumed
 from certiformer.theory.measure.profile import Profile
 
 NOT_THIS_MODEL = "the result is about the shallow encoder (shallow_encoder)"
@@ -23,13 +24,9 @@ def _reason(profile: Profile) -> str | None:
     return None if profile.initial_known else START_UNKNOWN
 
 
-def _inputs(profile: Profile, radii: Radii | None) -> dict[str, Any]:
-    """Radii around the initial weights, paid or as measured; the initial weights do not depend on the sample."""
-
-    def size(name: str, value: float) -> float:
-        return value if radii is None else radii.pay(name, value)
-
-    token = size("tokens l2 norm", profile["tokens l2 norm"])
+def _inputs(profile: Profile, radii: Radii) -> dict[str, Any]:
+    """Radii around the initial weights; these do not depend on the sample."""
+    token = radii.pay("tokens l2 norm", profile["tokens l2 norm"])
     return {
         "n": profile.n,
         "ds": profile.tokens,
@@ -37,9 +34,9 @@ def _inputs(profile: Profile, radii: Radii | None) -> dict[str, Any]:
         "dm": profile.config["d_m"],
         "RX": token,
         "B": token,
-        "rho": size("tokens half-diameter", profile["tokens half-diameter"]),
+        "rho": radii.pay("tokens half-diameter", profile["tokens half-diameter"]),
         **{
-            name: size(f"distance of {weight} from its start", profile[f"{weight} distance from start F"])
+            name: radii.pay(f"distance of {weight} from its start", profile[f"{weight} distance from start F"])
             for name, weight in (("RQ", "W_Q"), ("RK", "W_K"), ("RV", "W_V"), ("RO", "w_O"))
         },
         "WQF": profile["W_Q start F"],
@@ -57,36 +54,26 @@ def complexity(profile: Profile) -> Application | str:
     reason = _reason(profile)
     if reason:
         return reason
-    radii = Radii()
-    found = of_complexity(profile, _inputs(profile, radii), _inputs(profile, None), radii)
+    found = of_complexity(profile, partial(_inputs, profile))
     return replace(found, hypotheses=(INDEPENDENT_START, *found.hypotheses))
 
 
 def theorem_5(profile: Profile) -> Application | str:
     """The ramp loss times its margin is 1-Lipschitz with range [0, margin]: the true loss over the margin is a risk."""
-    reason = _reason(profile)
-    if reason:
-        return reason
-    chosen, radii = paid_margin(profile), Radii()
-    loss = {"LS": chosen.loss * chosen.margin, "ymax": 1.0, "clip": chosen.margin}
-    inputs = {**_inputs(profile, radii), **loss}
-    # The N-th singular value of the initial features enters the printed side only; below width N it is zero.
-    least = 1e-300
-    return Application(
-        {**inputs, "alpha": least, "paid": radii.cost + chosen.paid},
-        {**_inputs(profile, None), **loss, "alpha": least},
-        "number",
-        "risk_01",
-        0.5,
-        paid=radii.cost + chosen.paid,
-        scale=1.0 / chosen.margin,
+    found = complexity(profile)
+    if isinstance(found, str):
+        return found
+    margin, loss = found.terms.values()
+    # The N-th singular value of the initial features, alpha, enters the printed side only; below width N it is zero.
+    more = {"LS": loss * margin, "ymax": 1.0, "clip": margin, "alpha": 1e-300}
+    return replace(
+        found,
+        inputs={**found.inputs, **more, "paid": found.paid},
+        printed_inputs={**(found.printed_inputs or {}), **more},
+        kind="number",
+        bounds="risk_01",
+        trivial=0.5,
         takes_delta=True,
-        hypotheses=(
-            INDEPENDENT_START,
-            radii.check,
-            verified("the loss is the ramp loss at a paid margin, in [0, 1] and at least the 0-1 loss", True),
-        ),
-        terms={"margin": chosen.margin, "ramp loss on the training sample": chosen.loss},
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from certiformer.lab.paper_results._application import Application, Binding, Radii, of_complexity
@@ -43,23 +45,20 @@ def _readout(profile: Profile, norm: str) -> float:
     return profile.largest("w", {"l1": "WT_1,inf", "l2": "WT_2,inf"}[norm])
 
 
-def _layer(profile: Profile, radii: Radii | None, *, head: int | None = None, token: str = "l2") -> dict[str, Any]:
-    """Inputs common to the one-layer results, at paid radii or (None) as measured."""
+def _layer(profile: Profile, radii: Radii, *, head: int | None, token: str) -> dict[str, Any]:
+    """Inputs common to the one-layer results."""
 
-    def size(name: str, value: float) -> float:
-        return value if radii is None else radii.pay(name, value)
-
-    def norm(weight: str, kind: str) -> float:
-        return size(f"||{weight}||_{{1,inf}}{_of(head)}", _norm(profile, weight, kind, head))
+    def norm(weight: str) -> float:
+        return radii.pay(f"||{weight}||_{{1,inf}}{_of(head)}", _norm(profile, weight, "W_1,inf", head))
 
     return {
-        "Bw": size("||w||_1", _readout(profile, "l1")),
-        "Bc": norm("W_c", "W_1,inf"),
-        "Bv": norm("W_v", "W_1,inf"),
+        "Bw": radii.pay("||w||_1", _readout(profile, "l1")),
+        "Bc": norm("W_c"),
+        "Bv": norm("W_v"),
         "L_sigma": 1.0,
-        "Bx": size(f"tokens {token} norm", profile[f"tokens {token} norm"]),
-        "rho": size("tokens half-diameter", profile["tokens half-diameter"]),
-        "D": size("tokens sup norm", profile["tokens sup norm"]),
+        "Bx": radii.pay(f"tokens {token} norm", profile[f"tokens {token} norm"]),
+        "rho": radii.pay("tokens half-diameter", profile["tokens half-diameter"]),
+        "D": radii.pay("tokens sup norm", profile["tokens sup norm"]),
         "n": profile.n,
         "d": profile.config["d"],
         "odd": profile.config["activation"] in ODD,
@@ -83,40 +82,29 @@ QK_NORMS = {
 }
 
 
-def _head_inputs(profile: Profile, id: str, radii: Radii | None, head: int | None = None) -> dict[str, Any]:
+def _head_inputs(profile: Profile, id: str, radii: Radii, head: int | None = None) -> dict[str, Any]:
     label, norm, token = QK_NORMS[id]
     given = _layer(profile, radii, head=head, token=token)
-    size = _norm(profile, "W_QK", norm, head)
-    given["BQK"] = size if radii is None else radii.pay(f"{label}{_of(head)}", size)
-    return given
+    return {**given, "BQK": radii.pay(f"{label}{_of(head)}", _norm(profile, "W_QK", norm, head))}
 
 
 def _one_layer(id: str) -> Binding:
     def bind(profile: Profile) -> Application | str:
         reason = _reason(profile, layers="one", heads="one")
-        if reason:
-            return reason
-        radii = Radii()
-        inputs = _head_inputs(profile, id, radii)
-        return of_complexity(profile, inputs, _head_inputs(profile, id, None), radii)
+        return reason or of_complexity(profile, lambda radii: _head_inputs(profile, id, radii))
 
     return bind
 
 
 def theorem_4_1(profile: Profile) -> Application | str:
     """C from Maurey's cover of the entrywise l1 ball, which is what Corollary 4.1.1 puts in."""
-    reason = _reason(profile, layers="one", heads="one")
-    if reason:
-        return reason
-    radii = Radii()
 
-    def with_constant(given: dict[str, Any]) -> dict[str, Any]:
-        d = given["d"]
-        rest = {name: value for name, value in given.items() if name != "BQK"}
-        return {**rest, "C": (given["BQK"] * given["Bx"]) ** 2 * math.log(2 * d * d + 1)}
+    def with_constant(radii: Radii) -> dict[str, Any]:
+        given = _head_inputs(profile, "trauger.cor4.1.1", radii)
+        d, norm = given["d"], given.pop("BQK")
+        return {**given, "C": (norm * given["Bx"]) ** 2 * math.log(2 * d * d + 1)}
 
-    inputs = with_constant(_head_inputs(profile, "trauger.cor4.1.1", radii))
-    return of_complexity(profile, inputs, with_constant(_head_inputs(profile, "trauger.cor4.1.1", None)), radii)
+    return _reason(profile, layers="one", heads="one") or of_complexity(profile, with_constant)
 
 
 def several_heads(profile: Profile) -> Application | str:
@@ -124,20 +112,20 @@ def several_heads(profile: Profile) -> Application | str:
     reason = _reason(profile, layers="one", heads="several")
     if reason:
         return reason
-    heads, radii, single = profile.config["heads"], Radii(), find("trauger.cor4.1.1")
-    rounded = [_head_inputs(profile, "trauger.cor4.1.1", radii, head) for head in range(heads)]
-    measured = [_head_inputs(profile, "trauger.cor4.1.1", None, head) for head in range(heads)]
+    heads, single = profile.config["heads"], find("trauger.cor4.1.1")
 
-    def summed(n: float) -> dict[str, Any]:
-        found = [single.evaluate({**given, "n": n}) for given in rounded]
+    def each(radii: Radii) -> list[dict[str, Any]]:
+        return [_head_inputs(profile, "trauger.cor4.1.1", radii, head) for head in range(heads)]
+
+    def summed(radii: Radii, n: float = profile.n) -> dict[str, Any]:
+        found = [single.evaluate({**given, "n": n}) for given in each(radii)]
         rads = [entry.sound[entry.best].value for entry in found if entry.best is not None]
         return {"H": heads, "rad": max(rads), "rads": tuple(rads)}
 
-    printed = [single.evaluate(given).printed["value"] for given in measured]
-    found = of_complexity(profile, summed(profile.n), None, radii)
     # As printed: equal heads, so that the largest stands for all.
-    one = max(printed, key=lambda bound: bound.value)
-    return replace(found, at=summed, printed_bound=_times(find("trauger.sec4.2"), one, H=heads))
+    printed = [single.evaluate(given).printed["value"] for given in each(Radii(as_measured=True))]
+    one = _times(find("trauger.sec4.2"), max(printed, key=lambda bound: bound.value), H=heads)
+    return replace(of_complexity(profile, summed, printed=False), at=lambda n: summed(Radii(), n), printed_bound=one)
 
 
 def _times(result: type[Result], one: Bound, **inputs: int) -> Bound:
@@ -146,18 +134,15 @@ def _times(result: type[Result], one: Bound, **inputs: int) -> Bound:
     return printed_value(factor * one.value, hypotheses=one.hypotheses)
 
 
-def _deep_inputs(profile: Profile, radii: Radii | None) -> dict[str, Any]:
-    def size(name: str, value: float) -> float:
-        return value if radii is None else radii.pay(name, value)
-
+def _deep_inputs(profile: Profile, radii: Radii) -> dict[str, Any]:
     return {
-        "Bx": size("tokens l2 norm", profile["tokens l2 norm"]),
-        "rho": size("tokens half-diameter", profile["tokens half-diameter"]),
+        "Bx": radii.pay("tokens l2 norm", profile["tokens l2 norm"]),
+        "rho": radii.pay("tokens half-diameter", profile["tokens half-diameter"]),
         "L_sigma": 1.0,
-        "Bc2": size("||W_c||_2", profile.largest("W_c", "spectral")),
-        "Bv2": size("||W_v||_2", profile.largest("W_v", "spectral")),
-        "BQK2": size("||W_QK||_2", profile.largest("W_QK", "spectral")),
-        "Bw": size("||w||_2", _readout(profile, "l2")),
+        "Bc2": radii.pay("||W_c||_2", profile.largest("W_c", "spectral")),
+        "Bv2": radii.pay("||W_v||_2", profile.largest("W_v", "spectral")),
+        "BQK2": radii.pay("||W_QK||_2", profile.largest("W_QK", "spectral")),
+        "Bw": radii.pay("||w||_2", _readout(profile, "l2")),
         "layers": profile.config["layers"],
         "heads": profile.config["heads"],
         "eps": 1.0,
@@ -174,21 +159,25 @@ def _entrywise(profile: Profile) -> dict[str, float]:
     }
 
 
-def _deep_l1(profile: Profile, radii: Radii | None) -> dict[str, Any]:
+def _deep_l1(profile: Profile, radii: Radii) -> dict[str, Any]:
     """Corollary 4.2.1: every weight with its own entrywise l1 norm."""
-    own = {name: size if radii is None else radii.pay(name, size) for name, size in _entrywise(profile).items()}
+    own = {name: radii.pay(name, size) for name, size in _entrywise(profile).items()}
     shape = {"d": profile.config["d"], "k": profile.config["k"]}
     return {**_deep_inputs(profile, radii), **own, **shape, "B": max(own.values())}
 
 
-def _deep_common(profile: Profile, radii: Radii | None, norm: str, readout: float) -> dict[str, Any]:
+def _deep_common(norm: str, readout: Callable[[Profile], float]) -> Callable[[Profile, Radii], dict[str, Any]]:
     """Corollaries F.0.1 and F.0.2: one bound on all weights in one norm."""
-    size = max(readout, *(profile.largest(name, norm) for name in ("W_c", "W_v", "W_QK")))
-    shape = {"d": profile.config["d"], "k": profile.config["k"]}
-    return {**_deep_inputs(profile, radii), **shape, "B": size if radii is None else radii.pay("B", size)}
+
+    def inputs(profile: Profile, radii: Radii) -> dict[str, Any]:
+        size = max(readout(profile), *(profile.largest(name, norm) for name in ("W_c", "W_v", "W_QK")))
+        shape = {"d": profile.config["d"], "k": profile.config["k"]}
+        return {**_deep_inputs(profile, radii), **shape, "B": radii.pay("B", size)}
+
+    return inputs
 
 
-def _deep_constants(profile: Profile, radii: Radii | None) -> dict[str, Any]:
+def _deep_constants(profile: Profile, radii: Radii) -> dict[str, Any]:
     """Theorem 4.2 with the constants of Maurey's covers, one for all weights."""
     given = _deep_l1(profile, radii)
     d, k = given.pop("d"), given.pop("k")
@@ -197,23 +186,12 @@ def _deep_constants(profile: Profile, radii: Radii | None) -> dict[str, Any]:
     return {**kept, "C1": constant, "CBx": given["Bx"] ** 2 * constant}
 
 
-def _deep(id: str) -> Binding:
+def _deep(inputs: Callable[[Profile, Radii], dict[str, Any]]) -> Binding:
     def bind(profile: Profile) -> Application | str:
         reason = _reason(profile, layers="deep")
         if reason:
             return reason
-
-        def inputs(radii: Radii | None) -> dict[str, Any]:
-            if id == "trauger.thm4.2":
-                return _deep_constants(profile, radii)
-            if id == "trauger.cor4.2.1":
-                return _deep_l1(profile, radii)
-            if id == "trauger.corF.0.1":
-                return _deep_common(profile, radii, "WT_1,inf", profile.largest("w", "WT_1,inf"))
-            return _deep_common(profile, radii, "W_2,1", _readout(profile, "l2"))
-
-        radii = Radii()
-        found = of_complexity(profile, inputs(radii), inputs(None), radii)
+        found = of_complexity(profile, partial(inputs, profile))
         return replace(found, printed_radius=_readout(profile, "l2"))
 
     return bind
@@ -226,17 +204,19 @@ def theorem_5_1(profile: Profile) -> Application | str:
     reason = _reason(profile, layers="any", readout="classes")
     if reason:
         return reason
-    config, radii = profile.config, Radii()
+    config = profile.config
     deep = config["projected"]
     if deep and config["block"] != "trauger":
         return "the layers are those of Li et al., with projections in other places"
     if not deep and config["heads"] > 1:
         return "several heads and several logits in one layer: no result of the paper covers both"
     below = find("trauger.cor4.2.1" if deep else "trauger.cor4.1.1")
-    inner = _deep_l1(profile, radii) if deep else _head_inputs(profile, "trauger.cor4.1.1", radii)
 
-    def logits(n: float) -> dict[str, Any]:
-        evaluation = below.evaluate({**inner, "n": n})
+    def inner(radii: Radii) -> dict[str, Any]:
+        return _deep_l1(profile, radii) if deep else _head_inputs(profile, "trauger.cor4.1.1", radii)
+
+    def logits(radii: Radii, n: float = profile.n) -> dict[str, Any]:
+        evaluation = below.evaluate({**inner(radii), "n": n})
         complexities = [
             bound.value
             for bound in evaluation.sound.values()
@@ -245,11 +225,11 @@ def theorem_5_1(profile: Profile) -> Application | str:
         return {"K": config["classes"], "rad": min(complexities)}
 
     # The factor 2 K of the vector contraction is the result's own.
-    found = replace(of_complexity(profile, logits(profile.n), None, radii), at=logits)
+    found = replace(of_complexity(profile, logits, printed=False), at=lambda n: logits(Radii(), n))
     if deep:
         return found  # a covering number is printed there, and no complexity
     # As printed: the bound on one logit at the sizes as measured.
-    one = next(iter(below.evaluate(_head_inputs(profile, "trauger.cor4.1.1", None)).printed.values()))
+    one = next(iter(below.evaluate(inner(Radii(as_measured=True))).printed.values()))
     return replace(found, printed_bound=_times(find("trauger.thm5.1"), one, K=config["classes"]))
 
 
@@ -260,10 +240,10 @@ BINDINGS: dict[str, Binding] = {
     "trauger.corD.0.1": _one_layer("trauger.corD.0.1"),
     "trauger.corD.0.2": _one_layer("trauger.corD.0.2"),
     "trauger.sec4.2": several_heads,
-    "trauger.thm4.2": _deep("trauger.thm4.2"),
-    "trauger.cor4.2.1": _deep("trauger.cor4.2.1"),
-    "trauger.corF.0.1": _deep("trauger.corF.0.1"),
-    "trauger.corF.0.2": _deep("trauger.corF.0.2"),
+    "trauger.thm4.2": _deep(_deep_constants),
+    "trauger.cor4.2.1": _deep(_deep_l1),
+    "trauger.corF.0.1": _deep(_deep_common("WT_1,inf", lambda profile: profile.largest("w", "WT_1,inf"))),
+    "trauger.corF.0.2": _deep(_deep_common("W_2,1", lambda profile: _readout(profile, "l2"))),
     "trauger.thm5.1": theorem_5_1,
 }
 PAYING = tuple(BINDINGS)

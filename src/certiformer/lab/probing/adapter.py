@@ -33,7 +33,6 @@ from certiformer.certificates.cover_floors import CoverWithFloors
 from certiformer.certification.declaration import Repeats
 from certiformer.certification.pipeline import Findings, build
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Affine, Encoder
 from certiformer.lab.probing.embedding import Progress, read, remembered
 from certiformer.lab.probing.texts import chosen, read_texts
@@ -93,6 +92,8 @@ class AdapterSettings:
         sentences = len(settings.like) + len(settings.unlike)
         if not 1 <= max(settings.read, settings.readout) < sentences or min(settings.read, settings.readout) < 1:
             raise InputError("read, readout", (settings.read, settings.readout), f"counts below {sentences} sentences")
+        if not settings.read_radii or not settings.readout_radii:
+            raise InputError("read_radii, readout_radii", "an empty grid", "at least one radius each", f"In {path}")
         if min(settings.floor, settings.margin, *settings.read_radii, *settings.readout_radii) <= 0.0:
             raise InputError("floor, margin, radii", "not positive", "positive numbers", f"In {path}")
         return settings
@@ -356,7 +357,6 @@ def adapt(
         observed={"train_error": errors, "heldout_error": None, "train_examples": len(signs)},
         evidence=(evidence,),
         configuration={"flow": "adapter", **asdict(settings)},
-        splits={},
         seed=0,
         provenance={
             "encoder": str(path),
@@ -411,7 +411,7 @@ def prepared(
         found = frozen.statistics([_middle(encoder, one)])
         return np.column_stack([found.read, found.seen, found.squares, found.along])
 
-    store = Cache(cache_folder() if cache else None, "adapter")
+    store = Cache("adapter", kept=cache)
     parts = remembered(encoder, f"statistics {key}", few_numbers, ids[sentences:], store, progress)
     lengths = np.array([len(one) for one in parts])
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from certiformer.checkpoints.cache import Cache
+from certiformer.checkpoints.checkpoint_error import CheckpointError
 from certiformer.checkpoints.encoder import Encoder
-from certiformer.checkpoints.errors import CheckpointError
 from certiformer.theory.core.errors import CertiformerError, InputError
 
 Progress = Callable[[int, int], None]
@@ -67,8 +67,8 @@ def read(path: Path, texts: Sequence[str], longest: int) -> tuple[Encoder, list[
     if not path.is_dir():
         raise InputError("checkpoint", str(path), "a folder with weights, config.json and the tokenizer")
     encoder = Encoder(path)
-    if longest > encoder.longest:
-        raise InputError("tokens", longest, f"at most {encoder.longest}, the positions of the encoder")
+    if not 1 <= longest <= encoder.longest:
+        raise InputError("tokens", longest, f"1 to {encoder.longest}, the positions of the encoder")
     tokens = Tokens(path, longest)
     return encoder, [tokens.ids(text) for text in texts]
 

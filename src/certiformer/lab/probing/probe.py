@@ -30,14 +30,14 @@ from certiformer.certification.predictors.linear_head import HeldOutHead, prepar
 from certiformer.certification.sample import Sample
 from certiformer.certification.split import split
 from certiformer.checkpoints.cache import Cache
-from certiformer.checkpoints.cache import folder as cache_folder
 from certiformer.checkpoints.encoder import Encoder
 from certiformer.lab.probing.embedding import Progress, embed
 from certiformer.lab.probing.texts import Texts, chosen, column_of, read_texts
 from certiformer.lab.procedures.head import picked_head
-from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.report import Report
+from certiformer.theory.core.schema import TEXTS, holding, require_shape
 
 TOKENS = 128
 HELD_OUT = 0.5
@@ -76,6 +76,7 @@ class Columns:
     group: str | None = None
 
 
+@refuse_unknown_options(moved={name: f"columns=Columns({name}=...)" for name in ("text", "label", "group")})
 def probe(
     path: str | Path,
     texts: str | Path,
@@ -97,19 +98,23 @@ def probe(
     `models`: how many ways of doing this (encoders, settings) were or will be tried on these texts, all fixed before
     their results were seen: they divide delta.
     """
+    if most is not None and most < LEAST:
+        raise InputError("most", most, f"at least {LEAST} texts")
+    if seed < 0:
+        raise InputError("seed", seed, "a whole number from 0")
     data = read_texts(texts, text=columns.text, label=columns.label, group=columns.group, repeats=repeats)
     order = chosen(data, None, seed)
     used, rest = order[:most], order[most:][:UNLABELLED] if most is not None else order[:0]
     if len(used) < LEAST:
         raise InputError("texts", f"{len(used)} to use", f"at least {LEAST}", "Give more labelled texts")
-    store = Cache(cache_folder() if cache else None, "embeddings")
+    store = Cache("embeddings", kept=cache)
     kept = [data.texts[index] for index in (*used, *rest)]
     vectors = embed(Path(path), kept, longest=tokens, cache=store, progress=progress)
     features, others = vectors[: len(used)], vectors[len(used) :]
     labels, classes = data.labels[used], len(data.names)
     arrays, head, penalty = _arrays(features, labels, classes, seed)
     title = f"{Path(texts).name} with {Path(path).name}"
-    sample = Sample.of_arrays(arrays, Declaration(models=models, seed=seed, population=data.of, title=title))
+    sample = Sample.of(arrays, Declaration(models=models, seed=seed, population=data.of, title=title))
     findings = of_sample(sample, provenance=_provenance(path, texts, data, used, tokens))
     evidence = tuple(
         replace(record, predictor=head, subject="the linear head that is held out from the certified texts")
@@ -235,11 +240,15 @@ def predict(
 ) -> list[str]:
     """Class names for the texts of a CSV file, one for every row, by a head that `probe` certified."""
     card = read_json(Path(head).parent / CARD, CARD, unique=True)
+    require_shape(card, holding({"encoder": {}, "tokens": {"type": "integer"}, "classes": TEXTS}), CARD)
     encoder = Encoder(path)
     if card.get("encoder") != encoder.identity():
         raise InputError("encoder", str(path), "the weights that the head was trained on", f"See {CARD} beside it")
     kept = column_of(texts, text)
-    store = Cache(cache_folder() if cache else None, "embeddings")
-    features = embed(Path(path), kept, longest=int(card["tokens"]), cache=store, progress=progress)
+    store = Cache("embeddings", kept=cache)
+    features = embed(Path(path), kept, longest=card["tokens"], cache=store, progress=progress)
     predictor: Predictor = load_predictor(head)
-    return [str(card["classes"][number]) for number in predictor.predict(features)]
+    numbers = predictor.predict(features).tolist()
+    if not set(numbers) <= set(range(len(card["classes"]))):
+        raise InputError(f"{CARD}: classes", card["classes"], "a name for every class of the head")
+    return [card["classes"][number] for number in numbers]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from certiformer.certification.declaration import Repeats
 from certiformer.certification.sources import files
 from certiformer.certification.sources.repeats import components, hashes
+from certiformer.certification.sources.table import NO_VALUES, is_missing
 from certiformer.theory.core.errors import InputError
 
 Labels = npt.NDArray[np.int64]
@@ -70,7 +71,7 @@ def read_texts(
     """
     columns = _columns(path, [text, label, *([group] if group else [])])
     for name, cells in columns.items():
-        empty = [row for row, cell in enumerate(cells, 2) if not cell.strip()]
+        empty = [row for row, cell in enumerate(cells, 2) if (not cell.strip() if name == text else is_missing(cell))]
         if empty:
             raise InputError(
                 f"column {name!r}",
@@ -79,6 +80,10 @@ def read_texts(
                 f"In {path}. Label these rows, or leave them out and say so: the claim is then about the others",
             )
     texts, labels = columns[text], columns[label]
+    for name in (label, *([group] if group else [])):
+        if odd := sorted(set(columns[name]) & NO_VALUES):
+            fix = f"It is what some programs write where there is none. If it is one, write it out in {path}"
+            raise InputError(f"column {name!r}", odd[0], "a value in every row", fix)
     names = tuple(sorted(set(labels)))
     if len(names) < 2:
         raise InputError("labels", list(names), "at least two classes", f"In column {label!r} of {path}")

@@ -18,7 +18,7 @@ import optax
 from certiformer.certification.frameworks import checked_outputs
 from certiformer.certification.learners import copied, fresh, is_learner
 from certiformer.lab.procedures._augment import Augment
-from certiformer.lab.procedures._model import BLOCK, Array, Labels, Parametrised, loss_of, tree_hash
+from certiformer.lab.procedures._model import Array, Labels, Parametrised, in_blocks, loss_of, tree_hash
 from certiformer.theory.core.errors import InputError
 
 
@@ -130,7 +130,11 @@ class Refit(Learner):
         if not is_learner(self.fit):
             return self.fit(inputs, labels)
         one = copied(self.fit)
-        one.fit(inputs.reshape(len(inputs), -1), labels)
+        try:
+            one.fit(inputs.reshape(len(inputs), -1), labels)
+        except Exception as error:  # whatever an estimator of a stranger raises
+            expected = f"an estimator that can be fitted to {len(inputs)} picks"
+            raise InputError("fit", type(one).__name__, expected, f"It said: {error}") from error
         return one
 
     def outputs(self, state: Any, inputs: npt.NDArray[Any]) -> Array:
@@ -142,13 +146,7 @@ class Refit(Learner):
             return votes[:, 1] - votes[:, 0] if self.classes == 2 else votes
         if not is_learner(self.fit):
             return checked_outputs("the fitted function", state(inputs), n)
-        flat = inputs.reshape(n, -1)
-        parts = []
-        for start in range(0, n, BLOCK):
-            part = flat[start : start + BLOCK]
-            # One shape for all: how a row is rounded may not depend on how many there are.
-            filled = np.concatenate([part, np.repeat(part[:1], BLOCK - len(part), axis=0)])
-            parts.append(self._votes(state, filled)[: len(part)])
+        parts = in_blocks(functools.partial(self._votes, state), inputs.reshape(n, -1))
         votes = np.concatenate(parts) if parts else np.zeros((0, self.classes))
         return votes[:, 1] - votes[:, 0] if self.classes == 2 else votes
 

@@ -39,16 +39,19 @@ class Parametrised:
 
     def outputs(self, params: Any, inputs: npt.ArrayLike) -> Array:
         """Outputs row by row, in blocks of one compiled shape."""
-        values = np.asarray(inputs)
-        compiled = _compiled(self.apply)
-        parts = []
-        for start in range(0, len(values), BLOCK):
-            part = values[start : start + BLOCK]
-            short = BLOCK - len(part)
-            filled = np.concatenate([part, np.repeat(part[:1], short, axis=0)]) if short else part
-            parts.append(np.asarray(compiled(params, jnp.asarray(filled)))[: len(part)])
-        found = np.concatenate(parts) if parts else np.zeros(0)
-        return checked_outputs("the model's outputs", found, len(values))
+        values, compiled = np.asarray(inputs), _compiled(self.apply)
+        parts = in_blocks(lambda block: np.asarray(compiled(params, jnp.asarray(block))), values)
+        return checked_outputs("the model's outputs", np.concatenate(parts) if parts else np.zeros(0), len(values))
+
+
+def in_blocks(function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], rows: npt.NDArray[Any]) -> list[Array]:
+    """What a function says of rows, in blocks of one shape: an output never depends on how many there are."""
+    parts = []
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        filled = np.concatenate([part, np.repeat(part[:1], BLOCK - len(part), axis=0)])
+        parts.append(function(filled)[: len(part)])
+    return parts
 
 
 _COMPILED: dict[Callable[..., Any], Callable[..., Any]] = {}

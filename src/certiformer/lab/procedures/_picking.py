@@ -116,6 +116,6 @@ def replay(learner: Learner, inputs: npt.NDArray[Any], labels: Labels, found: Co
         )
 
 
-def geometric_stages(most: int, ratio: float = 1.5, first: int = 8) -> tuple[int, ...]:
+def geometric_stages(most: int) -> tuple[int, ...]:
     """8, 12, 18, ...: a grid that any loop may declare before it runs."""
-    return tuple(dict.fromkeys(math.ceil(first * ratio**j) for j in range(64) if first * ratio**j <= most))
+    return tuple(dict.fromkeys(math.ceil(8 * 1.5**j) for j in range(64) if 8 * 1.5**j <= most))

@@ -7,19 +7,38 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from certiformer.certification.counting import Subject
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.pipeline import Findings
+from certiformer.certification.predictors import load_predictor
+from certiformer.certification.predictors.model import HouseModel
 from certiformer.certification.procedure import of_procedures
 from certiformer.certification.sources.rows import read_npz
+from certiformer.lab import models
+from certiformer.lab.procedures import (
+    AttentionPooling,
+    Code,
+    CoordinateCover,
+    HeadPosterior,
+    Occam,
+    OnePass,
+    PickToLearn,
+    Surrogate,
+)
+from certiformer.lab.procedures._augment import augmentation
+from certiformer.lab.procedures._estimators import built
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.schema import require_shape, tables
 from certiformer.theory.core.toml_reader import read_toml
 
 ARRAYS = ("train_inputs", "train_labels", "unlabelled_inputs")
 TEXT = {"type": "string"}
+OCCAM = {"subspace": {"type": ["integer", "object"]}, "code": tables({"type": "number"})}
 TABLES = {
-    "data": TEXT, "model": tables(), "by": {"type": "array", "items": tables()}, "title": TEXT,
+    "data": TEXT, "model": tables(), "title": TEXT,
+    "by": {"type": "array", "items": {"type": "object", "properties": OCCAM}},
     "delta": {"type": "number"}, "repeats": TEXT,
 }  # fmt: skip
 
@@ -57,11 +76,7 @@ def _model(table: Mapping[str, Any] | None) -> Any:
     """`architecture`, `seed` and the settings of a model of this package, at its initialisation."""
     if table is None:
         return None
-    import jax
-
-    from certiformer.lab import models
-
-    settings = dict(table)
+    settings = _settings(table)
     name, seed = settings.pop("architecture", None), settings.pop("seed", 0)
     if not isinstance(name, str):
         raise InputError("model.architecture", name, f"one of {', '.join(models.names())}")
@@ -77,7 +92,7 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path
     builders: dict[str, Callable[..., Any]] = {
         "PickToLearn": _picks,
         "OnePass": _pass,
-        "HeadPosterior": _posterior,
+        "HeadPosterior": HeadPosterior,
         "Occam": _occam,
         "CoordinateCover": _cover,
         "Surrogate": partial(_surrogate, arrays, folder),
@@ -98,15 +113,14 @@ def _procedure(table: Mapping[str, Any], arrays: Mapping[str, Any], folder: Path
 
 
 def _settings(table: Mapping[str, Any]) -> dict[str, Any]:
+    seed = table.get("seed", 0)
+    if type(seed) is not int or not 0 <= seed < 2**32:
+        raise InputError("seed", seed, "a whole number from 0 to 4294967295")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 def _picks(estimator: Mapping[str, Any] | None = None, augment: Mapping[str, Any] | None = None, **more: Any) -> Any:
     """`estimator = { kind = "sklearn.svm.SVC", C = 10.0 }` is fitted to the picks in place of the model."""
-    from certiformer.lab.procedures import PickToLearn
-    from certiformer.lab.procedures._augment import augmentation
-    from certiformer.lab.procedures._estimators import built
-
     fit = None
     if estimator is not None:
         settings = dict(estimator)
@@ -115,24 +129,13 @@ def _picks(estimator: Mapping[str, Any] | None = None, augment: Mapping[str, Any
 
 
 def _pass(augment: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    from certiformer.lab.procedures import OnePass
-    from certiformer.lab.procedures._augment import augmentation
-
     return OnePass(augment=augmentation(augment), **more)
-
-
-def _posterior(**settings: Any) -> Any:
-    from certiformer.lab.procedures import HeadPosterior
-
-    return HeadPosterior(**settings)
 
 
 def _surrogate(
     arrays: Mapping[str, Any], folder: Path, target: str, by: Mapping[str, Any] | None = None, **more: Any
 ) -> Any:
     """`target`: a checkpoint of this package or a predictor that certify handed over; the pool is in the data."""
-    from certiformer.lab.procedures import Surrogate
-
     if "unlabelled_inputs" not in arrays:
         raise InputError(
             "data", sorted(arrays), "unlabelled_inputs beside them", "A surrogate needs unlabelled examples"
@@ -142,10 +145,6 @@ def _surrogate(
 
 
 def _target(path: Path) -> Any:
-    from certiformer.certification.predictors import load_predictor
-    from certiformer.certification.predictors.model import HouseModel
-    from certiformer.lab import models
-
     if not path.is_file():
         raise InputError("target", str(path), "a file beside the recipe")
     try:
@@ -154,20 +153,10 @@ def _target(path: Path) -> Any:
         return HouseModel(models.load(path)[0])
 
 
-def _network(settings: Mapping[str, Any] | None) -> Any:
-    from certiformer.lab.procedures import AttentionPooling
-
-    return AttentionPooling(**(settings or {}))
-
-
 def _occam(subspace: Any = 32, code: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    from certiformer.lab.procedures import Code, Occam
-
-    space = _network(subspace) if isinstance(subspace, Mapping) else subspace
+    space = AttentionPooling(**subspace) if isinstance(subspace, Mapping) else subspace
     return Occam(space, Code(**(code or {})), **more)
 
 
 def _cover(network: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    from certiformer.lab.procedures import CoordinateCover
-
-    return CoordinateCover(_network(network), **more)
+    return CoordinateCover(AttentionPooling(**(network or {})), **more)

@@ -40,6 +40,7 @@ from certiformer.lab.procedures.coordinate_cover import KINDS, cover_records
 from certiformer.lab.procedures.occam import word_record
 from certiformer.lab.procedures.one_pass import pass_record
 from certiformer.lab.tasks.mnist import Digits, embedded, patches, scale
+from certiformer.report.numbers import percent_up
 from certiformer.theory.calculus.tails import binomial_upper
 
 DEVELOPMENT_SEED, DEVELOPMENT, SHIPPED_SEED = 20261115, 2665, 7
@@ -206,7 +207,8 @@ def evidence(settings: Settings, arrays: Mapping[str, NDArray[Any]], seed: int, 
     held = data.certify
     errors, m = half.errors(*held), len(held.y)
     price = binomial_upper(errors, m, np.log(0.05) - np.log(EARLIER))
-    note = f"{CAVEAT}If it is the best of {EARLIER} settings fixed beforehand, the limit alone at 95 % is {price:.2%}."
+    limit = percent_up(price)
+    note = f"{CAVEAT}If it is the best of {EARLIER} settings fixed beforehand, the limit alone at 95 % is {limit}."
     posterior = HeadPosterior(prior=np.asarray(half.model.w_O), noise=settings.noise, seed=seed)
     smoothed, drawn = betting(half.probabilities(*held), 2, 1), posterior.certify(half.model, *held, 2)
     del held

@@ -58,7 +58,6 @@ def findings(settings: Settings | None = None, *, seed: int = 7) -> Findings:
             Margin(scales=majority.margin_scales(*counted), **real),
         ),
         configuration={"recipe": "sparse_majority", **asdict(settings)},
-        splits={},
         seed=seed,
         tried=settings.tried,
     )

@@ -7,11 +7,16 @@
 ((5, 11, 64), (7,), 0.0)
 """
 
-from certiformer.lab.tasks._registry import build, names, settings
 from certiformer.lab.tasks._task import Dataset, Task, check_finite
+from certiformer.lab.tasks._tasks_by_name import build, names, settings
 from certiformer.lab.tasks.autoregressive import Autoregressive
 from certiformer.lab.tasks.heavy_tails import HeavyTails
 from certiformer.lab.tasks.masked_words import MaskedWords
 from certiformer.lab.tasks.ntk_teacher import NTKTeacher
 from certiformer.lab.tasks.sparse_majority import SparseMajority
 from certiformer.lab.tasks.tokenized_mixture import TokenizedMixture
+
+__all__ = [
+    "Autoregressive", "Dataset", "HeavyTails", "MaskedWords", "NTKTeacher", "SparseMajority", "Task",
+    "TokenizedMixture", "build", "check_finite", "names", "settings",
+]  # fmt: skip

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from jaxtyping import Array
 
 from certiformer.lab.training import checkpoint as ckpt
-from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import CertiformerError, InputError, refuse_unknown_options
 from certiformer.theory.core.schema import require_shape, tables
 
 Step = Callable[[Any, Array, Any], tuple[Any, dict[str, Array]]]
@@ -135,6 +135,7 @@ class Saving:
     resume: bool = True
 
 
+@refuse_unknown_options(moved={"kept": "rules=Rules(kept=...)"})
 def run(
     step: Step,
     state: Any,

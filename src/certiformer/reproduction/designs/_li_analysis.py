@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from certiformer.reproduction.panel import Series
+from certiformer.reproduction.runs_table import Key, Table
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import seed_by_seed
 from certiformer.reproduction.sweep import Config, Experiment, Row
-from certiformer.reproduction.table import Key, Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import Claim, Relation, rate_allowed
 

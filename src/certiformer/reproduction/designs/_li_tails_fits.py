@@ -19,7 +19,7 @@ PROBLEM = {"noise": "gaussian", "nu": NU, "sigma": SIGMA, "d": 2, "k": 2, "teach
 """The head and the noise of its labels in the studies of tails, truncation and length."""
 
 
-def quantile_power_law(points: Mapping[float, Vector], quantile: float, seed: int = 0) -> Interval:
+def quantile_power_law(points: Mapping[float, Vector], quantile: float) -> Interval:
     """As `statistics.power_law`, for a quantile over the draws; plain percentile bootstrap."""
     kept = {x: np.asarray(y, float) for x, y in sorted(points.items()) if len(y)}
     if len(kept) < 2:
@@ -29,7 +29,7 @@ def quantile_power_law(points: Mapping[float, Vector], quantile: float, seed: in
     value = float(np.log([np.quantile(y, quantile) for y in kept.values()]) @ weights)
     if min(map(len, kept.values())) < 2:
         return Interval(value, -math.inf, math.inf)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     drawn = [
         np.quantile(y[generator.integers(0, len(y), (RESAMPLES, len(y)))], quantile, axis=1) for y in kept.values()
     ]

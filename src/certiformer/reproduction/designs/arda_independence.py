@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from certiformer.reproduction.panel import Panel, Plot
 from certiformer.reproduction.papers._arda_width_grid import RUN, TOKENS
 from certiformer.reproduction.papers.arda_figure_1 import bounds_hold
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 
 MEASURES = {

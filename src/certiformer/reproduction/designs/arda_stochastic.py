@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._arda_width_grid import DIMENSION, RADIUS, RUN, step_size
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, mean_interval, ratio
 from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import rate_allowed
 

@@ -10,10 +10,10 @@ import numpy as np
 from certiformer.reproduction.designs import _deora_theory as theory
 from certiformer.reproduction.designs._deora_analysis import STARTS, mixture
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import MEASURED, Verdict, bound_always, sign
 

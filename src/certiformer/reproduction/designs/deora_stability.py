@@ -11,10 +11,10 @@ import numpy as np
 from certiformer.reproduction.designs import _deora_theory as theory
 from certiformer.reproduction.designs._deora_analysis import at, mixture, named, octaves
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import mean_interval, power_law
 from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.reproduction.verdicts import rate_allowed
 

@@ -20,10 +20,10 @@ from certiformer.reproduction.designs import deora_training, li_rates
 from certiformer.reproduction.designs._deora_analysis import at, power
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers import _arda_width_grid, _trauger_grid
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.theory.calculus.activations import activation
 from certiformer.theory.theorems.arda._descent import Radii, squared_gradient

@@ -20,10 +20,10 @@ from certiformer.reproduction.designs._li_analysis import (
 )
 from certiformer.reproduction.designs._li_theory import inputs_of, printed, printed_bound, sound
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import ratio
 from certiformer.reproduction.study import Analysis, Scale, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import rate_allowed
 

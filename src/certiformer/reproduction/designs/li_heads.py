@@ -11,9 +11,9 @@ from certiformer.reproduction.designs import _li_analysis
 from certiformer.reproduction.designs._li_analysis import HEAD, at, calibration, growth, rate, scaled
 from certiformer.reproduction.designs._li_theory import printed, sound
 from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.study import Analysis, Scale, study
 from certiformer.reproduction.sweep import Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 
 RATE_HEADS = 4

@@ -10,10 +10,10 @@ import numpy as np
 import certiformer
 from certiformer.reproduction.designs._li_tails_fits import PROBLEM, degrees_of_freedom
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import mean_interval, trend
 from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.reproduction.verdicts import SLOPE_MARGIN, Claim
 from certiformer.theory.calculus.truncation import SubGaussian, gaussian_tokens

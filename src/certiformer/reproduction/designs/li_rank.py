@@ -11,9 +11,9 @@ from certiformer.reproduction.designs import _li_analysis
 from certiformer.reproduction.designs._li_analysis import HEAD, at, broken, calibration, growth, rate
 from certiformer.reproduction.designs._li_theory import printed, sound
 from certiformer.reproduction.panel import Panel, Plot
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.study import Analysis, Scale, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 
 GRIDS: dict[Scale, dict[str, Any]] = {

@@ -19,10 +19,10 @@ from certiformer.reproduction.designs._li_analysis import (
 )
 from certiformer.reproduction.designs._li_theory import inputs_of, printed, printed_bound, sound, theorem_of
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import mean_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, study
 from certiformer.reproduction.sweep import Config, Experiment, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import Claim
 

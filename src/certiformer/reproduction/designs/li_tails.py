@@ -18,10 +18,10 @@ from certiformer.reproduction.designs._li_tails_fits import (
     quantile_power_law,
 )
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Vector, bootstrap, mean_interval, median_interval
 from certiformer.reproduction.study import Analysis, Finding, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import SLOPE_MARGIN, Claim
 from certiformer.theory.core import Evaluation

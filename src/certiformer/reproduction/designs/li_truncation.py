@@ -11,10 +11,10 @@ import numpy as np
 import certiformer
 from certiformer.reproduction.designs._li_tails_fits import PROBLEM
 from certiformer.reproduction.panel import Panel, Plot, Series
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Vector, bootstrap, power_law
 from certiformer.reproduction.study import Analysis, Scale, seed_by_seed, study
 from certiformer.reproduction.sweep import Config, Experiment, Outcome, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import SLOPE_MARGIN, number, sign
 

@@ -11,9 +11,9 @@ import numpy as np
 import certiformer
 from certiformer.reproduction.panel import Panel, Plot
 from certiformer.reproduction.papers._arda_width_grid import DIMENSION, PARTS, RADIUS, experiment, step_size
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, fitted_exponent
 from certiformer.reproduction.verdicts import bound_always, bound_frequency
 

@@ -21,10 +21,10 @@ from certiformer.reproduction.papers._arda_lag_grid import (
     experiment,
     precision,
 )
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, mean_interval
 from certiformer.reproduction.study import Analysis, study
 from certiformer.reproduction.sweep import Config, Row, canonical
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import MEASURED, SLOPE_MARGIN, sign
 from certiformer.theory.core import find

@@ -10,10 +10,10 @@ import numpy as np
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._mwigo_grid import PAPER_TABLE_1, experiment
 from certiformer.reproduction.papers.mwigo_table_1 import PAPER_RUNS, one_more_run
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import mean_interval
 from certiformer.reproduction.study import Analysis, study
 from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend
 from certiformer.reproduction.verdicts import one_run, sign
 

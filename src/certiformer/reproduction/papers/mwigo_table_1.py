@@ -20,10 +20,10 @@ from certiformer.reproduction.papers._mwigo_grid import (
     reading,
     spoken,
 )
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, Vector, prediction_interval
 from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Config, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes, Theory, Trend, told
 from certiformer.reproduction.verdicts import Verdict, bound_frequency, one_run
 

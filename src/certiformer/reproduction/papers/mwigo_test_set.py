@@ -23,10 +23,10 @@ from certiformer.reproduction.papers.mwigo_table_1 import (
     one_more_run,
     seeds_told,
 )
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, Vector
 from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import SHARPEST, Verdict
 

@@ -12,10 +12,10 @@ import certiformer
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._trauger_grid import gap, released
 from certiformer.reproduction.papers.trauger_figures import learned, slope
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import mean_interval
 from certiformer.reproduction.study import Analysis, Finding, study
 from certiformer.reproduction.sweep import Config, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import bound_always, no_more_than
 
@@ -84,9 +84,9 @@ def bounds(norms: Config, sizes: Config, samples: int, dimension: int) -> Bounds
     )
 
 
-def of_run(row: Row, which: str = "norms") -> Bounds:
-    """The theorem at the weights a run kept (or, `norms_last`, at its last ones)."""
-    return bounds(row.values[which], row.values["token_sizes"], row.config["samples"], row.config["d"] + 1)
+def of_run(row: Row) -> Bounds:
+    """The theorem at the weights a run kept."""
+    return bounds(row.values["norms"], row.values["token_sizes"], row.config["samples"], row.config["d"] + 1)
 
 
 def powers_of_ten(value: float) -> float:

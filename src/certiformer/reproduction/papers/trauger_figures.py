@@ -10,10 +10,10 @@ import numpy as np
 
 from certiformer.reproduction.panel import Panel, Plot, Series
 from certiformer.reproduction.papers._trauger_grid import PAPER_RUNS, TEXT_LENGTHS, TEXT_LOSS, experiment, gap
+from certiformer.reproduction.runs_table import Table
 from certiformer.reproduction.statistics import Interval, Vector, mean_interval, trend
 from certiformer.reproduction.study import Analysis, study
 from certiformer.reproduction.sweep import Config, Row
-from certiformer.reproduction.table import Table
 from certiformer.reproduction.trend import Notes
 from certiformer.reproduction.verdicts import Verdict, no_more_than, number, sign, small_effect
 

@@ -11,3 +11,9 @@ from certiformer.reproduction.sweep.published_runs import PublishedRuns, publish
 from certiformer.reproduction.sweep.replicate import Repeated, verify
 from certiformer.reproduction.sweep.run import Config, Experiment, Failure, Outcome, Run, canonical
 from certiformer.reproduction.sweep.time_estimate import Estimate, estimate
+
+__all__ = [
+    "Config", "Dask", "Engine", "Estimate", "Experiment", "Failure", "Inline", "Ledger", "LedgerError", "Local",
+    "Outcome", "PublishedRuns", "Repeated", "Row", "Run", "Status", "Swept", "canonical", "counting", "estimate",
+    "export", "extended", "part", "publish", "read", "sweep", "verify",
+]  # fmt: skip

@@ -51,7 +51,7 @@ class Dask(contextlib.AbstractContextManager["Dask"]):
         """
         if "://" not in scheduler:
             raise InputError("scheduler", scheduler, "an address such as tcp://host:8786")
-        distributed = _need("distributed", 'pip install "certiformer[cluster]"')
+        distributed = _need("distributed")
         return cls(_client(distributed, scheduler, timeout), patience=patience)
 
     @classmethod
@@ -64,8 +64,8 @@ class Dask(contextlib.AbstractContextManager["Dask"]):
         """
         if jobs < 1 or cores < 1:
             raise InputError("jobs and cores", (jobs, cores), "at least 1 each")
-        distributed = _need("distributed", 'pip install "certiformer[cluster]"')
-        jobqueue = _need("dask_jobqueue", 'pip install "certiformer[cluster]"')
+        distributed = _need("distributed")
+        jobqueue = _need("dask_jobqueue")
         if shutil.which("sbatch") is None:
             raise CertiformerError("SLURM's sbatch is not on the PATH; start this on a machine that can submit jobs")
         threads = [f"export {name}={value}" for name, value in thread_environment(1).items()]
@@ -188,9 +188,10 @@ def _client(distributed: ModuleType, target: Any, timeout: float) -> Any:
         raise CertiformerError(f"no Dask scheduler answers at {target}: {error}") from error
 
 
-def _need(package: str, install: str) -> ModuleType:
+def _need(package: str) -> ModuleType:
     """A package that not everybody has, imported when it is needed."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise CertiformerError(f"this engine needs the package {package}; install it with: {install}") from error
+        hint = 'install it with: pip install "certiformer[cluster]"'
+        raise CertiformerError(f"this engine needs the package {package}; {hint}") from error

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from certiformer.reproduction.sweep.ledger import Row
 from certiformer.reproduction.sweep.origin import utc
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.whole_files import write_text
@@ -24,7 +25,7 @@ def export(rows: Iterable[Row], path: str | os.PathLike[str]) -> Path:
     infinities are "inf" and "-inf", nan is empty, and dates are of UTC.
     """
     target = Path(path)
-    writers = {".csv": _csv, ".json": _json}
+    writers = {".csv": _csv, ".json": json_text}
     if target.suffix.lower() not in writers:
         raise InputError("export", str(path), "a file name that ends in .csv or .json")
     text = writers[target.suffix.lower()]([_record(row) for row in rows])
@@ -46,13 +47,14 @@ def _record(row: Row) -> dict[str, Any]:
         "error": row.error,
         "config": row.config,
         "origin": dict(row.origin),
-        "values": _strict(row.values),
-        "arrays": {name: _strict(_numbers(array.tolist())) for name, array in sorted(row.arrays.items())},
+        "values": strict(row.values),
+        "arrays": {name: strict(array.tolist()) for name, array in sorted(row.arrays.items())},
     }
 
 
-def _json(records: list[dict[str, Any]]) -> str:
-    return json.dumps(records, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def json_text(document: Any) -> str:
+    """A document for a file; what has infinities or nan goes through `strict` first."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _csv(records: list[dict[str, Any]]) -> str:
@@ -79,19 +81,18 @@ def _leaves(value: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]
             yield f"{prefix}{name}", entry
 
 
-def _strict(value: Any) -> Any:
-    """JSON's own numbers only."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    if isinstance(value, dict):
-        return {name: _strict(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [_strict(entry) for entry in value]
-    return value
-
-
-def _numbers(value: Any) -> Any:
-    """Complex numbers as pairs."""
+def strict(value: Any) -> Any:
+    """JSON's own numbers only: infinities are the strings "inf" and "-inf", nan is null, complex numbers are pairs."""
+    if isinstance(value, Mapping):
+        return {str(name): strict(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(entry) for entry in value]
+    if hasattr(value, "as_json"):
+        return strict(value.as_json())
+    if hasattr(value, "item"):
+        value = value.item()
     if isinstance(value, complex):
-        return [value.real, value.imag]
-    return [_numbers(entry) for entry in value] if isinstance(value, list) else value
+        return [strict(value.real), strict(value.imag)]
+    if isinstance(value, float):
+        return None if math.isnan(value) else json_number(value)
+    return value

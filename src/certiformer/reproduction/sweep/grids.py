@@ -51,8 +51,8 @@ def _nearest(name: str, value: Any, present: Sequence[Any]) -> tuple[Any, Any]:
     for own in present:
         if _same(own, value):
             return own, own
-    numbers = [p for p in present if _is_number(p)]
-    if not _is_number(value) or not numbers:
+    numbers = [p for p in present if is_number(p)]
+    if not is_number(value) or not numbers:
         raise InputError("--set", f"{name}={canonical(value)}", f"a number, or one of {', '.join(map(str, present))}")
     meant = value
     if all(isinstance(p, int) for p in numbers):
@@ -66,7 +66,8 @@ def _nearest(name: str, value: Any, present: Sequence[Any]) -> tuple[Any, Any]:
     return min(numbers, key=lambda p: (abs(p - value), p)), meant
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not true or false."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

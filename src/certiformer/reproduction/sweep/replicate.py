@@ -21,6 +21,7 @@ import numpy as np
 
 from certiformer.reproduction.sweep.choice import counting
 from certiformer.reproduction.sweep.engine import Engine, sweep
+from certiformer.reproduction.sweep.grids import is_number
 from certiformer.reproduction.sweep.ledger import Ledger, Row
 from certiformer.reproduction.sweep.origin import same_arithmetic
 from certiformer.reproduction.sweep.run import Experiment, Run, canonical
@@ -97,7 +98,7 @@ def older_runs(counts: Mapping[tuple[int, str | None], int]) -> str:
 
 def compare(kept: Row, again: Row) -> Comparison:
     """Equal bits are asked for where both runs come from the same libraries and type of processor."""
-    values = {name: (value, again.values.get(name)) for name, value in kept.values.items() if _is_number(value)}
+    values = {name: (value, again.values.get(name)) for name, value in kept.values.items() if is_number(value)}
     return Comparison(kept.config, same_arithmetic(kept.origin, again.origin), _difference(kept, again), values)
 
 
@@ -164,10 +165,6 @@ def _of_values(one: Any, other: Any) -> float:
     if isinstance(one, float) and isinstance(other, float):
         return _between(np.array(one), np.array(other))
     return 0.0 if one == other and type(one) is type(other) else math.inf
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _between(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:

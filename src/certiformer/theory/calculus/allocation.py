@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from certiformer.theory.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
 from certiformer.theory.calculus.covers import Cover
-from certiformer.theory.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, sizes
+from certiformer.theory.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, log, sizes
 from certiformer.theory.core.lazy import Array, np
 
 if TYPE_CHECKING:
@@ -266,10 +266,10 @@ class _Options:
 
         present = matrix([*volumes, *powers, *others], lambda kind: 1.0)  # mutants: any-split-is-a-bound
         return cls(
-            matrix(volumes, lambda kind: _ln(kind.factor * _volume(kind.base).parameters)),
+            matrix(volumes, lambda kind: log(kind.factor * _volume(kind.base).parameters)),
             matrix(volumes, lambda kind: _volume(kind.base).ln_factor + kind.shift),
             # mutants: any-split-is-a-bound
-            matrix(powers, lambda kind: _ln(kind.factor * _power(kind.base).coefficient) + 2.0 * kind.shift),
+            matrix(powers, lambda kind: log(kind.factor * _power(kind.base).coefficient) + 2.0 * kind.shift),
             tuple(members(column) for column in others),
             np.concatenate([np.isfinite(present), np.ones((len(kinds), 1), dtype=np.bool_)], -1),
         )
@@ -331,10 +331,6 @@ def _power(base: Entropy) -> Power:
     if not isinstance(base, Power):
         raise TypeError(f"{base} is not a Power")
     return base
-
-
-def _ln(value: float) -> float:
-    return math.log(value) if value > 0.0 else -math.inf  # mutants: any-split-is-a-bound
 
 
 # --- the problem ------------------------------------------------------------------------------------------------------

@@ -282,3 +282,8 @@ def ln_one_plus_exp(x: float) -> float:
 def exp(x: float) -> float:
     """e^x; inf when it does not fit a float."""
     return math.exp(x) if x < 709.0 else math.inf
+
+
+def log(x: float) -> float:
+    """The natural logarithm; -inf at zero."""
+    return math.log(x) if x > 0.0 else -math.inf

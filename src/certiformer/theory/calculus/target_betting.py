@@ -18,7 +18,7 @@ means are an interval, and bisection finds its end. Proof: docs/proofs/evaluatio
 over fixed permutations of the *final* capitals does (tau = 1.5; an average of variables of expectation at most 1).
 
 Rounding is directed: every step takes off more than it can have rounded, so that the computed capital never exceeds
-the exact one, down to delta = 1e-290. The stake aims at one z-test and is a poor bet at a tiny delta with errors
+the exact one, down to delta = 1e-300. The stake aims at one z-test and is a poor bet at a tiny delta with errors
 present: below delta = 1e-3 half of delta goes to a mixture of ten fixed bets F_j/(1-m), F = 0.95, 1/2, 1/4, ..., whose
 weights fall like 1/(j+2), and the smaller of the two limits holds.
 
@@ -45,7 +45,8 @@ TARGET_SEVERAL_ORDERS = 1.5
 PRIOR_WEIGHT = 2.0
 """s_t^2 = (A/4 + sum of squares so far)/(A + t - 1) with A = 2: fixed here, not an option."""
 ORDERS = 16
-LEAST_DELTA = 1e-290
+LEAST_DELTA = 1e-300
+"""Of one limit: a delta of 1e-290 may be divided among many."""
 SMALL_DELTA = 1e-3
 """Below this delta the mixture of fixed bets shares it: a rule by delta alone, fixed here."""
 FIXED_BETS = (0.95, *(0.5**j for j in range(1, 10)))

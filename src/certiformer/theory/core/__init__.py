@@ -7,3 +7,10 @@ from certiformer.theory.core.inputs import Input, choice, count, derived, flag, 
 from certiformer.theory.core.quantity import Direction, Quantity
 from certiformer.theory.core.registry import find, papers, register, results
 from certiformer.theory.core.result import Evaluation, Paper, Result, Status, Variants
+
+__all__ = [
+    "Bound", "CertiformerError", "Direction", "Evaluation", "Hypothesis", "Input", "InputError", "Paper",
+    "Quantity", "Result", "Status", "UnknownNameError", "Variants", "assumed", "choice", "count", "derived", "find",
+    "flag", "integers", "lower_bound", "papers", "printed_value", "real", "reals", "register", "results",
+    "side_number", "stated", "together", "upper_bound", "verified",
+]  # fmt: skip

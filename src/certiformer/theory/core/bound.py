@@ -11,7 +11,7 @@ from typing import Any
 from certiformer.theory.core import rounding
 from certiformer.theory.core.elementwise import least, raised, several
 from certiformer.theory.core.hypothesis import Hypothesis
-from certiformer.theory.core.quantity import Quantity
+from certiformer.theory.core.quantity import Direction, Quantity
 from certiformer.theory.core.records import fast_replace, set_fields
 
 _LN10 = math.log(10.0)
@@ -112,6 +112,18 @@ class Bound:
     def vacuous(self) -> bool | None:
         """Whether the bound says no more than the trivial value; None where no trivial value is known."""
         return None if self.trivial is None else self.value >= self.trivial
+
+    def above(self, bounds: Quantity) -> bool:
+        """Whether the value is meant to stand above what it bounds: `bounds`, or the quantity of its own."""
+        return (self.bounds or bounds).direction is not Direction.LOWER
+
+    def text(self, bounds: Quantity, digits: int = 5) -> str:
+        """The value in print, rounded outward; beyond the range of floats, its decimal logarithm."""
+        above = self.above(bounds)
+        if self.overflowed and self.log10 is not None:
+            return rounding.power_of_ten(self.log10, up=above)
+        value = rounding.outward(self.value, digits, up=above)
+        return str(int(value)) if abs(value) < 1e6 and value == int(value) else f"{value:.{digits}g}"
 
     def as_json(self) -> dict[str, Any]:
         """The bound as JSON: an infinite value is "inf", one too large for a float is null with its log10."""

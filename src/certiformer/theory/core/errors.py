@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -99,7 +100,7 @@ def refuse_unknown_options(
     """`function`, which answers a misspelt option with the nearest it has, one that moved with its new place."""
     if function is None:
         return functools.partial(refuse_unknown_options, moved=moved)
-    code = function.__code__
+    code = inspect.unwrap(function).__code__  # its own parameters, whatever it is wrapped in
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @functools.wraps(function)

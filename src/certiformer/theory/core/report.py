@@ -17,6 +17,8 @@ from certiformer.theory.core import notebook
 from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis
+from certiformer.theory.core.quantity import Direction, Quantity
+from certiformer.theory.core.rounding import outward
 from certiformer.theory.core.whole_files import write_folder
 
 FORMAT = 2
@@ -24,6 +26,7 @@ SHOWN = 3
 """Conditions that are printed; the others are counted."""
 HEADLINE = 30
 """Words of a headline; names in a longer one are cut."""
+_FROM_BELOW = frozenset(one.value for one in Quantity if one.direction is Direction.LOWER)
 WORDS = 25
 """Words of a condition on the screen; a longer one is cut there and whole in the report."""
 
@@ -37,7 +40,7 @@ class Decision:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """One limit: of which quantity, for whom, at which confidence, under which conditions, from what evidence.
 
@@ -46,14 +49,14 @@ class Statement:
     """
 
     id: str
-    version: Literal["sound", "printed"]
+    version: Literal["sound", "printed"] = "sound"
     title: str
     bounds: str
-    value: float | None
-    log10: float | None
-    trivial: float | None
-    confidence: float | None
-    verdict: str
+    value: float | None = None
+    log10: float | None = None
+    trivial: float | None = None
+    confidence: float | None = None
+    verdict: str = "does not apply"
     subject: str = ""
     quantity: str = ""
     lower: float | None = None
@@ -95,6 +98,11 @@ class Statement:
     def rate(self) -> bool:
         """Whether it limits a rate of errors, which people read in percent."""
         return self.bounds.endswith("risk_01") or str(getattr(self.evidence, "what", "")).endswith("rate")
+
+    @property
+    def relation(self) -> str:
+        """How what is limited lies to the value."""
+        return "at least" if self.bounds in _FROM_BELOW else "at most"
 
     @property
     def guessing(self) -> float | None:
@@ -223,9 +231,12 @@ class Report:
         return report_figure(self)
 
     def _repr_html_(self) -> str:
-        head = ("statement", "side", "limits", "at most", "verdict", "about")
-        rows = [(one.key, one.version, one.quantity, one.value, one.verdict, one.subject) for one in self.statements]
-        listed = (row for row, one in zip(rows, self.statements, strict=True) if one.says)
+        head = ("statement", "side", "limits", "", "value", "verdict", "about")
+        listed = (
+            (one.key, one.version, one.quantity, one.relation, _in_print(one), one.verdict, one.subject)
+            for one in self.statements
+            if one.says
+        )
         return notebook.table(self.headline, head, listed, " ".join(self.lines()[1:]))
 
     def page(self) -> str:
@@ -289,6 +300,11 @@ class Reported:
         return str(self.report)
 
 
+def _in_print(one: Statement) -> float | None:
+    """The value at six digits, rounded outward."""
+    return one.value and outward(one.value, 6, up=one.relation == "at most")
+
+
 def shown(head: str, sentences: tuple[str, ...], what: str, most: int, where: str) -> list[str]:
     """The first few sentences, a line each, and how many more there are, and where."""
     found = [f"{head}{cut(text)}." for text in sentences[:most]]
@@ -312,6 +328,13 @@ def fitting(sentence: Callable[[Callable[[str], str]], str], most: int = HEADLIN
         if len(text.split()) <= most:
             break
     return text
+
+
+def confidence_text(delta: float) -> str:
+    """1 - delta in percent, rounded down; as 1 - delta itself where percents would need many nines."""
+    if delta < 1e-6:
+        return f"1 - {outward(delta, 3):.3g}"
+    return f"{math.floor(1e6 * (1.0 - delta) + 1e-9) / 1e4:g} %"
 
 
 def visible(text: str) -> str:

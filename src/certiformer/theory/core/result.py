@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from certiformer.theory.core.errors import CertiformerError, FormulaError, Range
 from certiformer.theory.core.hypothesis import Hypothesis, assumed, together
 from certiformer.theory.core.inputs import Input, InputTable, check_inputs, choice, count, flag, integers, real, reals
 from certiformer.theory.core.quantity import Direction, Quantity
-from certiformer.theory.core.report import Report, Statement
+from certiformer.theory.core.report import Report, Statement, confidence_text
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -381,11 +380,11 @@ class Evaluation:
         best = None if self.best is None else self.sound[self.best]
         up = result.bounds.direction is not Direction.LOWER
         word = "at most" if up else "at least"
-        known = "" if not isinstance(delta, float) else f", with confidence {100 * (1 - delta):g} %"
+        known = "" if not isinstance(delta, float) else f", with confidence {confidence_text(delta)}"
         headline = (
             f"{result.id}: no sound form of it applies to these inputs."
             if best is None
-            else f"By {result.id} the {result.bounds.value} is {word} {_rounded(best, up)}{known}."
+            else f"By {result.id} the {result.bounds.value} is {word} {best.text(result.bounds, 6)}{known}."
         )
         needed = () if best is None else tuple(one.requires for one in best.hypotheses if one.state != "verified")
         return Report(
@@ -402,15 +401,14 @@ class Evaluation:
     def _statement(self, side: Literal["sound", "printed"], name: str, bound: Bound) -> Statement:
         vacuous = "vacuous" if bound.vacuous else "informative"
         return Statement(
-            self.result.id,
-            side,
-            self.result.title,
-            (bound.bounds or self.result.bounds).value,
-            bound.value,
-            bound.log10,
-            bound.trivial,
-            None,
-            vacuous if bound.applies else "does not apply",
+            id=self.result.id,
+            version=side,
+            title=self.result.title,
+            bounds=(bound.bounds or self.result.bounds).value,
+            value=bound.value,
+            log10=bound.log10,
+            trivial=bound.trivial,
+            verdict=vacuous if bound.applies else "does not apply",
             quantity=(bound.bounds or self.result.bounds).value,
             conditions=bound.hypotheses,
             terms=dict(bound.terms),
@@ -422,28 +420,21 @@ class Evaluation:
         return str(self.report())
 
     def _repr_html_(self) -> str:
+        result = self.result
         rows = [
-            (side, name, _told(bound), "best" if side == "sound" and name == self.best else "", _rests_on(bound))
+            (
+                side,
+                name,
+                bound.text(result.bounds, 6),
+                "best" if side == "sound" and name == self.best else "",
+                _rests_on(bound),
+            )
             for side, variants in (("printed", self.printed), ("sound", self.sound))
             for name, bound in variants.items()
         ]
-        result = self.result
         title = f"{result.id}: {result.title} ({result.bounds.value})"
         note = f"{result.status.value}: {result.reason}" if result.has_printed() else ""
         return notebook.table(title, ("side", "variant", "value", "", "rests on"), rows, note)
-
-
-def _told(bound: Bound) -> str | float:
-    return f"10^{bound.log10:.1f}" if bound.overflowed and bound.log10 is not None else bound.value
-
-
-def _rounded(bound: Bound, up: bool) -> str:
-    """Six digits, rounded outward: what is printed is still a bound."""
-    value = _told(bound)
-    if isinstance(value, str) or value == 0 or not math.isfinite(value):
-        return str(value)
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 5)
-    return f"{(math.ceil if up else math.floor)(value / unit) * unit:.6g}"
 
 
 def _rests_on(bound: Bound) -> str:

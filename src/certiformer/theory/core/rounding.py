@@ -9,6 +9,8 @@ absolute error of x, so its margin grows with |x|.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 MARGIN = 1e-12
 
@@ -29,6 +31,34 @@ def ceil_up(value: float) -> int:
     A plain ceil may fall one short: when the true value is 4 + 1e-17, the float is 4.
     """
     return math.ceil(up(value))
+
+
+def outward(value: float, digits: int, *, up: bool = True) -> float:
+    """A limit at so many significant digits: an upper one is rounded up, a lower one down.
+
+    A number that lies within the margins above of one with so few digits is that one: 0.25 is shown as 0.25.
+    """
+    return _rounded(value, lambda rounding: Context(digits, rounding).create_decimal(repr(float(value))), up)
+
+
+def decimals(value: float, places: int, *, up: bool = True) -> float:
+    """The same at so many decimals."""
+    if math.isinf(value):
+        return value
+    unit, exact = Decimal(1).scaleb(-places), Decimal(repr(float(value)))
+    return _rounded(value, lambda rounding: exact.quantize(unit, rounding, Context(prec=400)), up)
+
+
+def _rounded(value: float, at: Callable[[str], Decimal], up: bool) -> float:
+    nearest = float(at(ROUND_HALF_EVEN))
+    if abs(nearest - value) <= 2.0 * MARGIN * abs(value):
+        return nearest
+    return float(at(ROUND_CEILING if up else ROUND_FLOOR))
+
+
+def power_of_ten(log10: float, *, up: bool = True) -> str:
+    """A limit by its decimal logarithm, rounded outward: 10^12.3."""
+    return f"10^{decimals(log10, 1, up=up):.1f}"
 
 
 def _exact(value: float) -> bool:

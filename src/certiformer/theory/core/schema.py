@@ -20,9 +20,14 @@ NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "number"}}
 TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
+def holding(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shape of an object with these fields, and maybe others."""
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
 def record(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The shape of an object with exactly these fields."""
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {**holding(fields), "additionalProperties": False}
 
 
 def tables(inner: Any = True) -> Mapping[str, Any]:

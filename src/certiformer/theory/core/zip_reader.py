@@ -11,6 +11,11 @@ from pathlib import Path
 
 from certiformer.theory.core.errors import shown
 
+try:
+    from compression.zstd import ZstdError  # type: ignore[import-not-found]
+except ImportError:  # before Python 3.14 archives with zstd are not read at all
+    ZstdError = zlib.error
+
 SMALL, MOST_RATIO, MOST_MEMBERS = 2**26, 100, 1_000_000
 """A member, and all together, may grow to SMALL bytes, or to MOST_RATIO times what they take in the archive."""
 MOST_VALUES = 2**21
@@ -19,6 +24,7 @@ BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    ZstdError,
     struct.error,
     EOFError,
     NotImplementedError,
@@ -71,6 +77,8 @@ def zip_content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> b
             found = file.read(info.file_size)
     except BROKEN as error:
         raise BadArchive(f"member {shown(info.filename)} is broken ({shown(error)})") from error
+    except MemoryError as error:  # LZMA says itself how large its dictionary is
+        raise BadArchive(f"member {shown(info.filename)} asks for more memory than there is") from error
     if len(found) != info.file_size:
         raise BadArchive(f"truncated: member {shown(info.filename)}")
     return found

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.rounding import up
-from certiformer.theory.measure.losses import cross_entropy, ramp, smoothed_cross_entropy
+from certiformer.theory.measure.example_losses import cross_entropy, ramp, smoothed_cross_entropy
 from certiformer.theory.measure.margins import margins
 from certiformer.theory.measure.measured import Measured
 from certiformer.theory.measure.norms import finite_matrix, frobenius_norm, norms
@@ -78,7 +79,7 @@ class Profile:
     def rows(self) -> list[dict[str, Any]]:
         """One row per entry, as the report shows them."""
         return [
-            {"name": name, "value": _plain(entry.value), "how": _described(entry)}
+            {"name": name, "value": json_number(entry.value), "how": _described(entry)}
             for name, entry in self.entries.items()
         ]
 
@@ -226,10 +227,6 @@ def _largest_of_stack(parts: list[dict[str, Measured]]) -> dict[str, Measured]:
 
 def _exact(value: Any, by: str) -> Measured:
     return Measured(float(value), "exact", by)
-
-
-def _plain(value: float) -> float | str:
-    return value if math.isfinite(value) else "inf"
 
 
 def _described(entry: Measured) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.networks import core_attention, joins, maps, outputs, routing, sources
-from certiformer.theory.networks.attention import Head, attention
+from certiformer.theory.networks.attention_layer import Head, attention
 from certiformer.theory.networks.graph import Node
 from certiformer.theory.networks.maps import Activation
 from certiformer.theory.networks.weights import Weight

@@ -42,10 +42,6 @@ class CoreAttention(Layer):
     score_bias: Weight | None = None
     slope: Weight | None = None
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return tuple(weight for weight in (self.score_bias, self.slope) if weight is not None)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         q, k, v = inputs
         if q.dimension != k.dimension or k.positions != v.positions:
@@ -58,10 +54,9 @@ class CoreAttention(Layer):
             self.score_bias.expect(None, 1)
             uses.append(constant_use(self.score_bias, v.half_diameter, Geometry.ROWS))
         if self.slope is not None:
-            self.slope.expect(1, 1)
             # Scores change by dm |t - s|, which is in [0, dm (T-1)], through a slope in [0, 1] if there is a cap.
             span = size((max(q.positions, k.positions) - 1) / 2.0)
-            uses.append(constant_use(self.slope, v.half_diameter * span, Geometry.ROWS))
+            uses.append(constant_use(self.slope, v.half_diameter * span, Geometry.ROWS, rows=1))
         out = signal(v.dimension, q.positions, v.radius, v.half_diameter, v.l1, v.sup)
         return Effect(out, factors, tuple(uses))
 
@@ -144,32 +139,30 @@ class Join(Layer):
 
     weight: Weight
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.weight,)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
-        count = len(inputs)
-        self.weight.expect(None, sum(one.dimension for one in inputs))
-        blocks_hat = [hats.block(self.weight, h, count) for h in range(count)]
-        spectral, radius = hats.spectral(self.weight), euclidean(*(one.radius for one in inputs))
+        out, use = concatenated(self.weight, inputs, hats)
+        return Effect(out, tuple(self.weight.block_norm(h, len(inputs)) for h in range(len(inputs))), (use,))
 
-        def combined(parts: Sequence[Magnitude]) -> Magnitude:
-            return min(
-                spectral * euclidean(*parts),
-                total(*(block * part for block, part in zip(blocks_hat, parts, strict=True))),
-            )
 
-        out = signal(
-            self.weight.shape[0],  # mutants: same-for-every-value
-            inputs[0].positions,  # mutants: same-for-every-value
-            combined([one.radius for one in inputs]),
-            combined([one.half_diameter for one in inputs]),
-            sup=hats.row(self.weight) * radius,
-        )
-        # mutants: same-for-every-value
-        use = Use(self.weight, ONE, radius, total(*(one.l1 for one in inputs)), inputs[0].positions)
-        return Effect(out, tuple(self.weight.block_norm(h, count) for h in range(count)), (use,))
+def concatenated(weight: Weight, heads: Sequence[Signal], hats: Hats) -> tuple[Signal, Use]:
+    """W_O (o_1, ..., o_H) from the outputs of the heads, and the use of W_O there."""
+    count = len(heads)
+    weight.expect(None, sum(one.dimension for one in heads))
+    blocks = [hats.block(weight, h, count) for h in range(count)]
+    spectral, radius = hats.spectral(weight), euclidean(*(one.radius for one in heads))
+    out = signal(
+        weight.shape[0],
+        heads[0].positions,
+        combined(spectral, blocks, [one.radius for one in heads]),
+        combined(spectral, blocks, [one.half_diameter for one in heads]),
+        sup=hats.row(weight) * radius,
+    )
+    return out, Use(weight, ONE, radius, total(*(one.l1 for one in heads)), heads[0].positions)
+
+
+def combined(whole: Magnitude, blocks: Sequence[Magnitude], per_head: Sequence[Magnitude]) -> Magnitude:
+    """What a matrix makes of one number for each of its column blocks, by its norm or by those of the blocks."""
+    return min(whole * euclidean(*per_head), total(*(block * one for block, one in zip(blocks, per_head, strict=True))))
 
 
 def join(heads: Sequence[Node], output: Weight, output_bias: Weight | None = None) -> Node:

@@ -29,7 +29,7 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.records import fast_replace
 from certiformer.theory.core.rounding import up
 from certiformer.theory.networks.magnitude import ONE, UNBOUNDED, ZERO, Magnitude, size, total
-from certiformer.theory.networks.weights import Use, Weight, added_coefficient, class_covers, smallest_cover
+from certiformer.theory.networks.weights import Use, Weight, added_coefficient, class_covers, smallest_cover, weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class Signal:
     l1: Magnitude
     sup: Magnitude
     logits: bool = False
+
+    def times(self, factor: Magnitude) -> Signal:
+        """Every coordinate times at most this."""
+        sizes = (self.radius, self.half_diameter, self.l1, self.sup)
+        return signal(self.dimension, self.positions, *(factor * one for one in sizes))
 
 
 def signal(
@@ -101,10 +106,10 @@ class Errors:
     uses: tuple[Magnitude, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Layer(ABC):
     """A rule: given the input signals and the norms of the hatted weights, what comes out and how errors travel."""
 
-    __slots__ = ()
     reads_logits: ClassVar[bool] = False
 
     @property
@@ -118,8 +123,8 @@ class Layer(ABC):
 
     @property
     def weights(self) -> tuple[Weight, ...]:
-        """The weights the layer uses; none by default."""
-        return ()
+        """The weights the layer uses: its fields, in their order."""
+        return weights_of(self)
 
     def spread(self, output: Signal) -> Magnitude:
         """How far the output can be from its value at the centres of the weights, by its size alone."""

@@ -22,10 +22,6 @@ class Linear(Layer):
 
     weight: Weight
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.weight,)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
         self.weight.expect(None, z.dimension)
@@ -50,13 +46,8 @@ class Bias(Layer):
 
     shift: Weight
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.shift,)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
-        self.shift.expect(z.dimension, 1)
         out = signal(
             z.dimension,
             z.positions,
@@ -64,7 +55,7 @@ class Bias(Layer):
             z.half_diameter,
             sup=z.sup + hats.row(self.shift),
         )
-        return Effect(out, (ONE,), (constant_use(self.shift, ONE),))
+        return Effect(out, (ONE,), (constant_use(self.shift, ONE, rows=z.dimension),))
 
 
 def bias(z: Node, shift: Weight) -> Node:
@@ -74,11 +65,8 @@ def bias(z: Node, shift: Weight) -> Node:
 
 def linear(z: Node, weight: Weight, shift: Weight | None = None) -> Node:
     """W z (+ b) on every token."""
-    return _with_bias(Node(Linear(weight), (z,)), shift)
-
-
-def _with_bias(z: Node, shift: Weight | None) -> Node:
-    return z if shift is None else bias(z, shift)
+    node = Node(Linear(weight), (z,))
+    return node if shift is None else bias(node, shift)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +132,7 @@ class Scale(Layer):
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
         c = size(abs(self.factor))
-        out = signal(z.dimension, z.positions, c * z.radius, c * z.half_diameter, c * z.l1, c * z.sup)
-        return Effect(out, (c,))
+        return Effect(z.times(c), (c,))
 
 
 def scale(z: Node, factor: float) -> Node:
@@ -159,16 +146,10 @@ class Gain(Layer):
 
     factors: Weight
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.factors,)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
-        self.factors.expect(z.dimension, 1)
-        c = hats.row(self.factors)
-        out = signal(z.dimension, z.positions, c * z.radius, c * z.half_diameter, c * z.l1, c * z.sup)
-        return Effect(out, (self.factors.row_norm,), (constant_use(self.factors, z.radius, Geometry.ROWS),))
+        use = constant_use(self.factors, z.radius, Geometry.ROWS, rows=z.dimension)
+        return Effect(z.times(hats.row(self.factors)), (self.factors.row_norm,), (use,))
 
 
 def gain(z: Node, factors: Weight) -> Node:
@@ -238,10 +219,6 @@ class Normalisation(Layer):
         # The deviation is 1/sqrt(d)-Lipschitz.
         return up(self.floor + 2.0 * at.off[0].value / math.sqrt(at.inputs[0].dimension))
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return tuple(weight for weight in (self.gain, self.shift) if weight is not None)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
         slope, width = size(1.0 / max(math.sqrt(self.eps), self.least)), size(math.sqrt(z.dimension))
@@ -266,13 +243,11 @@ class Normalisation(Layer):
         )
         uses = []
         if self.gain is not None:
-            self.gain.expect(z.dimension, 1)
             # ||dg * u|| <= ||dg||_inf ||u||_2 and <= ||dg||_2 ||u||_inf, ||u||_inf <= largest ||u||_2.
             largest = size(math.sqrt((z.dimension - 1) / z.dimension)) if self.centred else ONE
-            uses.append(constant_use(self.gain, radius, Geometry.ROWS, euclidean_discount=largest))
+            uses.append(constant_use(self.gain, radius, Geometry.ROWS, rows=z.dimension, euclidean_discount=largest))
         if self.shift is not None:
-            self.shift.expect(z.dimension, 1)
-            uses.append(constant_use(self.shift, ONE))
+            uses.append(constant_use(self.shift, ONE, rows=z.dimension))
         return Effect(out, (gain * slope,), tuple(uses))
 
 

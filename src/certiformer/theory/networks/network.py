@@ -11,7 +11,8 @@ from typing import Any
 
 from certiformer.theory.calculus.allocation import split
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.networks.attention import Attention
+from certiformer.theory.core.rounding import decimals, outward
+from certiformer.theory.networks.attention_layer import Attention
 from certiformer.theory.networks.core_attention import CoreAttention, FusedAttention
 from certiformer.theory.networks.graph import Analysis, Node, analyse
 from certiformer.theory.networks.magnitude import Magnitude
@@ -194,12 +195,16 @@ class Composition:
     def lines(self) -> list[tuple[str, str]]:
         """Label and value, for tables."""
         worst = max(self.coefficients, key=lambda name: self.coefficients[name] or -math.inf)
-        rows = [("parameters", f"{self.network.parameters:,}"), ("range of the output", f"{self.range:.6g}")]
-        rows.append(("largest sensitivity", f"10^{self.coefficients[worst] or 0.0:.4f} ({worst})"))  # mutants: words
-        rows += [(f"ln N at {radius}", f"{value:.6g}") for radius, value in self.log_covering.items()]
+        grows = decimals(self.coefficients[worst] or 0.0, 4)  # mutants: words
+        rows = [
+            ("parameters", f"{self.network.parameters:,}"),
+            ("range of the output", f"{outward(self.range, 6):.6g}"),
+            ("largest sensitivity", f"10^{grows:.4f} ({worst})"),
+        ]
+        rows += [(f"ln N at {radius}", f"{outward(value, 6):.6g}") for radius, value in self.log_covering.items()]
         if self.complexity is not None:
             trivial = "" if self.complexity < self.range else " (the trivial range)"
-            rows.append((f"complexity at n = {self.network.samples:,}", f"{self.complexity:.6g}{trivial}"))
+            rows.append((f"complexity at n = {self.network.samples:,}", f"{outward(self.complexity, 6):.6g}{trivial}"))
         for condition in self.analysis.conditions(min(self.network.radii))[:1]:
             rows.append(("first floor, counted below", f"{condition.floor:g}, {condition.counted_below:.6g}"))
         return rows

@@ -26,18 +26,13 @@ class VocabularyHead(Layer):
     shift: Weight | None = None
     cap: float = math.inf
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.weight,) if self.shift is None else (self.weight, self.shift)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
         self.weight.expect(None, z.dimension)
         uses = [Use(self.weight, ONE, z.radius, z.l1, z.positions, Geometry.ROWS)]
         radius = hats.row(self.weight) * z.radius
         if self.shift is not None:
-            self.shift.expect(self.weight.shape[0], 1)
-            uses.append(constant_use(self.shift, ONE, Geometry.ROWS))
+            uses.append(constant_use(self.shift, ONE, Geometry.ROWS, rows=self.weight.shape[0]))
             radius = radius + hats.row(self.shift)
         # A soft-cap on the logits has slope 1.
         radius = min(radius, size(self.cap, "cap"))

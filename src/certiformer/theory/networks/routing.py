@@ -34,10 +34,6 @@ class Routing(Layer):
     gap: float
 
     @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.router,)
-
-    @property
     def floor(self) -> float:
         """Half the gap; soft routing needs none."""
         return self.gap / 2.0 if self.chosen < self.router.shape[0] else 0.0

@@ -49,10 +49,6 @@ class Embedding(Layer):
     table: Weight
     positions: int
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.table,)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         entries, dimension = self.table.shape
         use = Use(self.table, ONE, ONE, ONE, entries, Geometry.LOOKUP, finite=True)
@@ -70,20 +66,15 @@ class Prepend(Layer):
 
     token: Weight
 
-    @property
-    def weights(self) -> tuple[Weight, ...]:
-        return (self.token,)
-
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         (z,) = inputs
-        self.token.expect(z.dimension, 1)
         out = signal(
             z.dimension,
             z.positions + 1,
             max(z.radius, hats.spectral(self.token)),
             sup=max(z.sup, hats.row(self.token)),
         )
-        return Effect(out, (ONE,), (constant_use(self.token, ONE),))
+        return Effect(out, (ONE,), (constant_use(self.token, ONE, rows=z.dimension),))
 
 
 def prepend(z: Node, token: Weight) -> Node:

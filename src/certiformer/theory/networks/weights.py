@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+from typing import Any
 
 from certiformer.theory.calculus import covers
 from certiformer.theory.calculus.covers import Cover
@@ -251,10 +252,23 @@ class Use:
         return self.beta * self.radius
 
 
+def weights_of(record: Any) -> tuple[Weight, ...]:
+    """The weights among the fields of a record."""
+    values = (getattr(record, field.name) for field in fields(record))
+    return tuple(value for value in values if isinstance(value, Weight))
+
+
 def constant_use(
-    weight: Weight, beta: Magnitude, geometry: Geometry = Geometry.OPERATOR, *, euclidean_discount: Magnitude = ONE
+    weight: Weight,
+    beta: Magnitude,
+    geometry: Geometry = Geometry.OPERATOR,
+    *,
+    rows: int | None = None,
+    euclidean_discount: Magnitude = ONE,
 ) -> Use:
-    """A k x 1 weight reads the constant 1."""
+    """A k x 1 weight reads the constant 1; `rows`: the k that it must have."""
+    if rows is not None:
+        weight.expect(rows, 1)
     return Use(weight, beta, ONE, ONE, 1, geometry, finite=True, euclidean_discount=euclidean_discount)
 
 

@@ -12,8 +12,8 @@ themselves, as `models` has them, are what they are tested against.
 
 from certiformer.lab.training.kernels.attentions import AttentionRuns, attention_runs, leave_one_out_weights
 from certiformer.lab.training.kernels.heads import HeadDescent, onto_ball
-from certiformer.lab.training.kernels.majority import Bits, TableDescent, flatten, unflatten
 from certiformer.lab.training.kernels.patches import PatchDescent, Patches, distinct_patches
+from certiformer.lab.training.kernels.table_descent import Bits, TableDescent, flatten, unflatten
 from certiformer.lab.training.kernels.windows import (
     WindowHeads,
     Windows,
@@ -22,3 +22,9 @@ from certiformer.lab.training.kernels.windows import (
     split_windows,
     units_jacobian,
 )
+
+__all__ = [
+    "AttentionRuns", "Bits", "HeadDescent", "PatchDescent", "Patches", "TableDescent", "WindowHeads", "WindowUnits",
+    "Windows", "attention_runs", "distinct_patches", "flatten", "heads_jacobian", "leave_one_out_weights",
+    "onto_ball", "split_windows", "unflatten", "units_jacobian",
+]  # fmt: skip

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from certiformer.theory.core import Bound, Hypothesis, side_number, upper_bound, verified
-from certiformer.theory.theorems.arda._heads import UnitConstants
+from certiformer.theory.theorems.arda._heads import UnitConstants, in_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class Descent:
     @property
     def setting_checks(self) -> tuple[Hypothesis, ...]:
         return (
-            verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m),
+            in_pairs(self.m),
             verified("nu <= rho block by block: the transported parameters are feasible", self.rho.contains(self.nu)),
         )
 

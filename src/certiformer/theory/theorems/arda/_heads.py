@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from certiformer.theory.calculus.activations import Activation
-from certiformer.theory.core import InputError
+from certiformer.theory.core import Hypothesis, InputError, verified
 from certiformer.theory.core.lazy import scipy
 
 #: max |E (y - Ey)(s - Es)^2| over |y| <= 1, |s| <= 1
@@ -59,6 +59,11 @@ def averaged(sigma: Activation, norms: Sequence[float]) -> UnitConstants:
         math.fsum(value * value for value in L1) / len(L1),
         math.fsum(smoothness(sigma, B) for B in norms) / len(L1),
     )
+
+
+def in_pairs(m: int) -> Hypothesis:
+    """The number of heads is even."""
+    return verified("m is even: the heads come in pairs", m % 2 == 0, m)
 
 
 def gaussian_radius(m: int, delta_R: float) -> float:

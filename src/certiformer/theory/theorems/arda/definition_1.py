@@ -7,9 +7,9 @@ from certiformer.theory.core import (
     printed_value,
     real,
     upper_bound,
-    verified,
 )
 from certiformer.theory.theorems.arda import ARDA
+from certiformer.theory.theorems.arda._heads import in_pairs
 from certiformer.theory.theorems.arda._setting import SYMMETRIC
 from certiformer.theory.theorems.arda.fact_4 import TINY, exact_tail, union_tail
 
@@ -47,7 +47,7 @@ class Definition1(Result):
         }
 
     def sound(self) -> Variants:
-        hypotheses = (verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m), SYMMETRIC)
+        hypotheses = (in_pairs(self.m), SYMMETRIC)
         return {
             "value": upper_bound(max(TINY, union_tail(self.R, self.m / 2)), clip=1.0, hypotheses=hypotheses),
             "exact": upper_bound(max(TINY, exact_tail(self.d, self.R, self.m / 2)), clip=1.0, hypotheses=hypotheses),

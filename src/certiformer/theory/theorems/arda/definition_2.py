@@ -1,8 +1,17 @@
 import math
 
-from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
-from certiformer.theory.theorems.arda._heads import exact_radius, gaussian_radius
-from certiformer.theory.theorems.arda._setting import SYMMETRIC, GaussianHeads, Projected
+from certiformer.theory.calculus.activations import Activation
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound
+from certiformer.theory.theorems.arda._heads import (
+    UnitConstants,
+    averaged,
+    common,
+    exact_radius,
+    gaussian_radius,
+    in_pairs,
+    initial_norms,
+)
+from certiformer.theory.theorems.arda._setting import SYMMETRIC, GaussianHeads, Projected, RealisedHeads
 
 
 def head_norm(m: int, d: int, rho_u: float, delta_R: float) -> float:
@@ -13,6 +22,16 @@ def head_norm(m: int, d: int, rho_u: float, delta_R: float) -> float:
 def exact_head_norm(m: int, d: int, rho_u: float, delta_R: float) -> float:
     """The same with the exact quantile of max ||u_i(0)||."""
     return exact_radius(m, d, delta_R) + rho_u / math.sqrt(m)
+
+
+def constants_near_start(sigma: Activation, near: Projected, heads: RealisedHeads) -> dict[str, UnitConstants]:
+    """The constants of the heads near their start: on E_R, at the exact quantile, with the norms that were drawn."""
+    known = (near.m, heads.d, near.rho_u, heads.delta_R)
+    found = {"value": common(sigma, head_norm(*known)), "exact": common(sigma, exact_head_norm(*known))}
+    if heads.u_norms is not None:
+        shift = near.rho_u / math.sqrt(near.m)
+        found["init"] = averaged(sigma, [norm + shift for norm in initial_norms(heads.u_norms, near.m)])
+    return found
 
 
 class Definition2(Projected, GaussianHeads):
@@ -43,7 +62,7 @@ class Definition2(Projected, GaussianHeads):
         }
 
     def sound(self) -> Variants:
-        hypotheses = (verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m), SYMMETRIC)
+        hypotheses = (in_pairs(self.m), SYMMETRIC)
         return {
             "c": upper_bound(1.0 + self.rho_c / math.sqrt(self.m)),
             "B": upper_bound(head_norm(self.m, self.d, self.rho_u, self.delta_R), hypotheses=hypotheses),

@@ -1,10 +1,8 @@
-import math
-
-from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound
 from certiformer.theory.theorems.arda._descent import linearisation_error
-from certiformer.theory.theorems.arda._heads import averaged, common, initial_norms
+from certiformer.theory.theorems.arda._heads import common, in_pairs
 from certiformer.theory.theorems.arda._setting import SYMMETRIC, UNIT_BALL, Activated, Projected, RealisedHeads
-from certiformer.theory.theorems.arda.definition_2 import exact_head_norm, head_norm
+from certiformer.theory.theorems.arda.definition_2 import constants_near_start, head_norm
 
 
 class Lemma3(Activated, Projected, RealisedHeads):
@@ -36,20 +34,11 @@ class Lemma3(Activated, Projected, RealisedHeads):
         return {"value": printed_value(value, note=note)}
 
     def sound(self) -> Variants:
-        sigma, rho = self.sigma, self.rho
-        even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
-        by_chance = (even, UNIT_BALL, SYMMETRIC)
-        variants = {
-            name: upper_bound(linearisation_error(self.m, common(sigma, B), rho), hypotheses=by_chance)
-            for name, B in (
-                ("value", head_norm(self.m, self.d, self.rho_u, self.delta_R)),
-                ("exact", exact_head_norm(self.m, self.d, self.rho_u, self.delta_R)),
-            )
-        }
-        if self.u_norms is not None:
-            norms = [norm + self.rho_u / math.sqrt(self.m) for norm in initial_norms(self.u_norms, self.m)]
-            value = linearisation_error(self.m, averaged(sigma, norms), rho)
-            variants["init"] = upper_bound(
-                value, hypotheses=(even, UNIT_BALL), note="given this initialisation, surely"
-            )
+        surely = (in_pairs(self.m), UNIT_BALL)
+        variants = {}
+        for name, units in constants_near_start(self.sigma, self, self).items():
+            hypotheses = surely if name == "init" else (*surely, SYMMETRIC)
+            note = "given this initialisation, surely" if name == "init" else ""
+            error = linearisation_error(self.m, units, self.rho)
+            variants[name] = upper_bound(error, hypotheses=hypotheses, note=note)
         return variants

@@ -4,7 +4,6 @@ import functools
 import math
 
 from certiformer.theory.calculus.activations import Activation
-from certiformer.theory.calculus.activations import activation as find_activation
 from certiformer.theory.core import (
     InputError,
     Quantity,
@@ -74,15 +73,6 @@ def _nodes() -> tuple[np.ndarray, np.ndarray]:
     return np.stack(np.meshgrid(points, points, indexing="ij")), np.outer(weights, weights) / (2.0 * math.pi)
 
 
-def _blocks(
-    activation: str, S11: float, S12: float, S22: float, N11: float, N12: float, N22: float, tr_MM: float, qq: float
-) -> dict[str, float]:
-    if S12 * S12 > S11 * S22 * (1.0 + 1e-9):  # mutants: rounding-margins
-        raise InputError("S12", S12, f"at most sqrt(S11 S22) = {math.sqrt(S11 * S22):g} in size", "S is a Gram matrix")
-    K_c, K_u, K_w = kernel_given_weights(find_activation(activation), (S11, S12, S22), (N11, N12, N22), tr_MM, qq)
-    return {"K_c": K_c, "K_u": K_u, "K_w": K_w, "K": K_c + K_u + K_w}
-
-
 class Lemma4(Activated):
     r"""The Transformer's neural tangent kernel, block by block.
 
@@ -116,18 +106,23 @@ class Lemma4(Activated):
     tr_MM: float = real("tr(M M')", high=1, low_open=False, high_open=False, example=0.2)
     qq: float = real("q.q'", low=-1, high=1, low_open=False, high_open=False, example=0.5)
 
+    def _blocks(self) -> dict[str, float]:
+        gram, cross = (self.S11, self.S12, self.S22), (self.N11, self.N12, self.N22)
+        square = self.S11 * self.S22
+        if square * (1.0 + 1e-9) < self.S12 * self.S12:  # mutants: rounding-margins
+            wanted = f"at most sqrt(S11 S22) = {math.sqrt(square):g} in size"
+            raise InputError("S12", self.S12, wanted, "S is a Gram matrix")
+        K_c, K_u, K_w = kernel_given_weights(self.sigma, gram, cross, self.tr_MM, self.qq)
+        return {"K_c": K_c, "K_u": K_u, "K_w": K_w, "K": K_c + K_u + K_w}
+
     def printed(self) -> Variants:
-        blocks = _blocks(
-            self.activation, self.S11, self.S12, self.S22, self.N11, self.N12, self.N22, self.tr_MM, self.qq
-        )
+        blocks = self._blocks()
         note = "reconstructed, confidence high; expectation over u only, W is given"
         return {name: printed_value(value, bounds=Quantity.CONSTANT, note=note) for name, value in blocks.items()}
 
     def sound(self) -> Variants:
         sigma = self.sigma
-        blocks = _blocks(
-            self.activation, self.S11, self.S12, self.S22, self.N11, self.N12, self.N22, self.tr_MM, self.qq
-        )
+        blocks = self._blocks()
         exact = "closed form" if self.activation == "erf" else f"{NODES} x {NODES} quadrature"
         c, theta = sigma.s0 * sigma.s0, sigma.s1 * sigma.s1
         hypotheses = (UNIT_BALL,)

@@ -1,8 +1,9 @@
 import math
 
 from certiformer.theory.calculus.activations import Activation
-from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, real, upper_bound, verified
+from certiformer.theory.core import Quantity, Status, Variants, count, printed_value, real, upper_bound
 from certiformer.theory.theorems.arda._descent import Radii, sampling_deviation
+from certiformer.theory.theorems.arda._heads import in_pairs
 from certiformer.theory.theorems.arda._setting import (
     FIXED_DATA,
     NOT_SELECTED,
@@ -54,6 +55,5 @@ class Lemma5(Activated, Transported):
 
     def sound(self) -> Variants:
         scale = feature_scale(self.sigma, self.nu)
-        even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
-        hypotheses = (even, UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED)
+        hypotheses = (in_pairs(self.m), UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED)
         return {"value": upper_bound(sampling_deviation(scale, self.m, self.n, self.delta), hypotheses=hypotheses)}

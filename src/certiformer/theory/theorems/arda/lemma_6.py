@@ -1,9 +1,9 @@
 import math
 
 from certiformer.theory.calculus.activations import Activation
-from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound, verified
+from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound
 from certiformer.theory.theorems.arda._descent import Radii, output_envelope
-from certiformer.theory.theorems.arda._heads import averaged, common, initial_norms
+from certiformer.theory.theorems.arda._heads import in_pairs
 from certiformer.theory.theorems.arda._setting import (
     SYMMETRIC,
     UNIT_BALL,
@@ -12,7 +12,7 @@ from certiformer.theory.theorems.arda._setting import (
     RealisedHeads,
     Transported,
 )
-from certiformer.theory.theorems.arda.definition_2 import exact_head_norm, head_norm
+from certiformer.theory.theorems.arda.definition_2 import constants_near_start, head_norm
 
 
 def target_envelope(sigma: Activation, nu: Radii) -> float:
@@ -60,19 +60,12 @@ class Lemma6(Activated, Projected, Transported, RealisedHeads):
         }
 
     def sound(self) -> Variants:
-        sigma, rho, nu = self.sigma, self.rho, self.nu
-        even = verified("m is even: the heads come in pairs", self.m % 2 == 0, self.m)
-        by_chance = (even, UNIT_BALL, SYMMETRIC)
-        variants = {
-            name: upper_bound(output_envelope(common(sigma, B), rho), hypotheses=by_chance)
-            for name, B in (
-                ("value", head_norm(self.m, self.d, self.rho_u, self.delta_R)),
-                ("exact", exact_head_norm(self.m, self.d, self.rho_u, self.delta_R)),
-            )
-        }
-        if self.u_norms is not None:
-            norms = [norm + self.rho_u / math.sqrt(self.m) for norm in initial_norms(self.u_norms, self.m)]
-            variants["init"] = upper_bound(output_envelope(averaged(sigma, norms), rho), hypotheses=(even, UNIT_BALL))
+        sigma, nu = self.sigma, self.nu
+        surely = (in_pairs(self.m), UNIT_BALL)
+        variants = {}
+        for name, units in constants_near_start(sigma, self, self).items():
+            hypotheses = surely if name == "init" else (*surely, SYMMETRIC)
+            variants[name] = upper_bound(output_envelope(units, self.rho), hypotheses=hypotheses)
         on_target = (UNIT_BALL,)
         return variants | {
             "target": upper_bound(target_envelope(sigma, nu), hypotheses=on_target, bounds=Quantity.CONSTANT),

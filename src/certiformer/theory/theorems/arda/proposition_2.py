@@ -91,9 +91,12 @@ class Proposition2(Activated, Projected, Transported, Descending):
     T: int = count("length of the sequence", high=100_000, example=8)
     alpha: float = real("|u_i| at the initialisation", low_open=False, example=0.5, symbol="α")
 
-    def printed(self) -> Variants:
+    def _run(self) -> Descent:
         rho, nu = self.rho, self.nu
-        run = _descent(self.activation, self.m, self.T, self.alpha, rho, nu, self.n, self.delta, self.eta, self.tau)
+        return _descent(self.activation, self.m, self.T, self.alpha, rho, nu, self.n, self.delta, self.eta, self.tau)
+
+    def printed(self) -> Variants:
+        run = self._run()
         hypotheses = (run.printed_step_check, *run.setting_checks)
         note = (
             "reconstructed with confidence low: the display is lost, Theorem 1 with the recurrent constants stands in"
@@ -101,8 +104,7 @@ class Proposition2(Activated, Projected, Transported, Descending):
         return {"value": printed_value(run.reconstructed, hypotheses=hypotheses, note=note)}
 
     def sound(self) -> Variants:
-        rho, nu = self.rho, self.nu
-        run = _descent(self.activation, self.m, self.T, self.alpha, rho, nu, self.n, self.delta, self.eta, self.tau)
+        run = self._run()
         hypotheses = (
             *run.setting_checks,
             BOUNDED_INPUTS,

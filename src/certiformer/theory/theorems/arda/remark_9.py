@@ -1,8 +1,5 @@
-import math
-
 from certiformer.theory.core import Quantity, Status, Variants, printed_value, real, upper_bound
-from certiformer.theory.theorems.arda._descent import Descent, sampling_deviation, sound_variants
-from certiformer.theory.theorems.arda._heads import averaged, common, initial_norms
+from certiformer.theory.theorems.arda._descent import sound_variants
 from certiformer.theory.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
@@ -11,10 +8,8 @@ from certiformer.theory.theorems.arda._setting import (
     UNIT_BALL,
     ProjectedDescent,
 )
-from certiformer.theory.theorems.arda.definition_2 import head_norm
-from certiformer.theory.theorems.arda.lemma_5 import feature_scale
 from certiformer.theory.theorems.arda.lemma_6 import joint_target_envelope
-from certiformer.theory.theorems.arda.theorem_1 import Theorem1
+from certiformer.theory.theorems.arda.theorem_1 import Theorem1, runs
 
 
 class Remark9(ProjectedDescent):
@@ -51,24 +46,15 @@ class Remark9(ProjectedDescent):
         return {"value": printed_value(realisable.value + self.misfit, hypotheses=realisable.hypotheses, note=note)}
 
     def sound(self) -> Variants:
-        sigma, rho, nu = self.sigma, self.rho, self.nu
-        eps_app = sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta)
-        target = joint_target_envelope(sigma, nu) + self.misfit
-        units = {"apriori": common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R))}
-        if self.u_norms is not None:
-            shift = self.rho_u / math.sqrt(self.m)
-            units["init"] = averaged(sigma, [norm + shift for norm in initial_norms(self.u_norms, self.m)])
-        runs = {
-            name: Descent(constants, self.m, rho, nu, self.eta, self.tau, eps_app, target, self.misfit)
-            for name, constants in units.items()
-        }
-        hypotheses = (*runs["apriori"].setting_checks, UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, ALGORITHM)
-        variants = sound_variants(runs["apriori"], hypotheses, separate=False)
+        target = joint_target_envelope(self.sigma, self.nu) + self.misfit
+        found = runs(self, target, self.misfit)
+        apriori, given = found["value"], found.get("init")
+        hypotheses = (*apriori.setting_checks, UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, ALGORITHM)
+        variants = sound_variants(apriori, hypotheses, separate=False)
         variants["initial"] = upper_bound(
             target * target, hypotheses=hypotheses, note="the loss at the initialisation: min_t L <= L(phi_0)"
         )
-        if "init" in runs:
-            given = runs["init"]
+        if given is not None:
             variants["init"] = upper_bound(
                 given.mean_loss, hypotheses=(given.step_check, *hypotheses), trivial=target * target
             )

@@ -1,8 +1,5 @@
-import math
-
 from certiformer.theory.core import Quantity, Status, Variants, printed_value, upper_bound
 from certiformer.theory.theorems.arda._descent import Descent, sampling_deviation, sound_variants
-from certiformer.theory.theorems.arda._heads import UnitConstants, averaged, common, initial_norms
 from certiformer.theory.theorems.arda._setting import (
     ALGORITHM,
     FIXED_DATA,
@@ -12,11 +9,20 @@ from certiformer.theory.theorems.arda._setting import (
     UNIT_BALL,
     ProjectedDescent,
 )
-from certiformer.theory.theorems.arda.definition_2 import exact_head_norm, head_norm
+from certiformer.theory.theorems.arda.definition_2 import constants_near_start
 from certiformer.theory.theorems.arda.lemma_5 import feature_scale
 from certiformer.theory.theorems.arda.lemma_6 import joint_target_envelope, target_envelope
 
 ASSUMED = (UNIT_BALL, SYMMETRIC, FIXED_DATA, NOT_SELECTED, REALISABLE, ALGORITHM)
+
+
+def runs(given: ProjectedDescent, target: float, misfit: float = 0.0) -> dict[str, Descent]:
+    """The run with the constants that are known of the heads: on the event E_R, at the exact quantile, as drawn."""
+    eps_app = sampling_deviation(feature_scale(given.sigma, given.nu), given.m, given.n, given.delta)
+    return {
+        name: Descent(units, given.m, given.rho, given.nu, given.eta, given.tau, eps_app, target, misfit)
+        for name, units in constants_near_start(given.sigma, given, given).items()
+    }
 
 
 class Theorem1(ProjectedDescent):
@@ -51,17 +57,7 @@ class Theorem1(ProjectedDescent):
     monotone = "+d +rho_c +rho_u +rho_w +nu_c +nu_u +nu_w -delta_R +n -delta -tau"
 
     def printed(self) -> Variants:
-        sigma, rho, nu = self.sigma, self.rho, self.nu
-        run = Descent(
-            common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R)),
-            self.m,
-            rho,
-            nu,
-            self.eta,
-            self.tau,
-            sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta),
-            target_envelope(sigma, nu),
-        )
+        run = runs(self, target_envelope(self.sigma, self.nu))["value"]
         hypotheses = (run.printed_step_check, *run.setting_checks)
         note = "structure reconstructed with confidence medium; the printed constants are lost, the sound ones stand in"
         return {
@@ -70,17 +66,11 @@ class Theorem1(ProjectedDescent):
         }
 
     def sound(self) -> Variants:
-        sigma, rho, nu = self.sigma, self.rho, self.nu
-        eps_app = sampling_deviation(feature_scale(sigma, nu), self.m, self.n, self.delta)
-        target = joint_target_envelope(sigma, nu)
-
-        def run_with(units: UnitConstants) -> Descent:
-            return Descent(units, self.m, rho, nu, self.eta, self.tau, eps_app, target)
-
-        apriori = run_with(common(sigma, head_norm(self.m, self.d, self.rho_u, self.delta_R)))
+        target = joint_target_envelope(self.sigma, self.nu)
+        found = runs(self, target)
+        apriori, exact, given = found["value"], found["exact"], found.get("init")
         hypotheses = (*apriori.setting_checks, *ASSUMED)
         variants = sound_variants(apriori, hypotheses)
-        exact = run_with(common(sigma, exact_head_norm(self.m, self.d, self.rho_u, self.delta_R)))
         variants["exact"] = upper_bound(
             exact.mean_loss, hypotheses=(exact.step_check, *hypotheses), trivial=target * target
         )
@@ -88,9 +78,7 @@ class Theorem1(ProjectedDescent):
         variants["initial"] = upper_bound(
             target * target, hypotheses=hypotheses, note="the loss at the initialisation: min_t L <= L(phi_0)"
         )
-        if self.u_norms is not None:
-            shift = self.rho_u / math.sqrt(self.m)
-            given = run_with(averaged(sigma, [norm + shift for norm in initial_norms(self.u_norms, self.m)]))
+        if given is not None:
             variants["init"] = upper_bound(
                 given.mean_loss,
                 hypotheses=(given.step_check, *hypotheses),

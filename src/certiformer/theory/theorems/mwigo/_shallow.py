@@ -18,6 +18,7 @@ from typing import Any
 from certiformer.theory.calculus import chaining
 from certiformer.theory.calculus.allocation import quadratic_total
 from certiformer.theory.calculus.covers import sudakov_constant
+from certiformer.theory.calculus.entropies import exp
 from certiformer.theory.calculus.softmax import weight_sensitivity
 from certiformer.theory.core import (
     Bound,
@@ -326,7 +327,3 @@ def complexity_variants(net: ShallowEncoder) -> dict[str, Bound]:
         "chain_init": upper_bound(_complexity(net, at_initial), clip=radius),
     }
     return net.shown(variants)
-
-
-def exp(x: float) -> float:
-    return math.exp(x) if x < 709.0 else math.inf

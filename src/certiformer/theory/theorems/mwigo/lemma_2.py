@@ -1,8 +1,8 @@
+from certiformer.theory.calculus.entropies import exp
 from certiformer.theory.core import Quantity, Status, Variants, printed_value, side_number
 from certiformer.theory.theorems.mwigo._shallow import (
     ShallowEncoder,
     complexity_variants,
-    exp,
     for_each_n,
     ln_printed_P,
     printed_A,

@@ -1,9 +1,10 @@
 import math
 
+from certiformer.theory.calculus.entropies import exp
 from certiformer.theory.core import Quantity, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.theory.core.hypothesis import assumed, stated, verified
 from certiformer.theory.core.inputs import derived, flag, real
-from certiformer.theory.theorems.mwigo._shallow import ShallowEncoder, exp
+from certiformer.theory.theorems.mwigo._shallow import ShallowEncoder
 from certiformer.theory.theorems.mwigo._training import (
     flow_quantities,
     ln_consistent_loss,

@@ -2,6 +2,7 @@ import math
 
 from certiformer.theory.calculus import chaining
 from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.calculus.entropies import exp
 from certiformer.theory.calculus.rademacher import gap_uniform, of_loss
 from certiformer.theory.core import Bound, Quantity, Status, Variants, printed_value, side_number, upper_bound
 from certiformer.theory.core.elementwise import each, least
@@ -11,7 +12,6 @@ from certiformer.theory.theorems.mwigo._shallow import (
     P_init,
     ShallowEncoder,
     complexity_variants,
-    exp,
     for_each_n,
     printed_A,
     printed_complexity,

@@ -19,6 +19,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 from certiformer.theory.calculus import chaining
 from certiformer.theory.calculus.covers import quadratic_cover
+from certiformer.theory.calculus.entropies import exp, log
 from certiformer.theory.calculus.softmax import input_sensitivity
 from certiformer.theory.core import Bound, Quantity, Result, Variants, printed_value, side_number, upper_bound
 from certiformer.theory.core.hypothesis import Hypothesis, verified
@@ -108,7 +109,7 @@ def weights(net: DeepTransformer, *, proper: bool) -> list[Weight]:
     found = [Weight("w", 0.0, 0.0)]
     for i in range(1, net.layers + 1):
         ln_b = math.log(net.Bx) if i == 1 else 0.0
-        ln_rho = _ln(net.half_diameter) if i == 1 else 0.0
+        ln_rho = log(net.half_diameter) if i == 1 else 0.0
         ln_reach = math.log(net.Bw) + (net.layers - i) * ln_layer  # B_w alpha_i
         hidden = min(0.0, ln_v + ln_b) if proper else 0.0
         found += [
@@ -182,7 +183,7 @@ def l1_input_variants(
 
 def ln_total(net: DeepTransformer, constants: Mapping[str, float], *, proper: bool = False) -> float:
     """ln of gamma^3 (Lemma E.1), where a weight of kind i costs constants[i] (input norm/eps)^2."""
-    costs, ln_heads = {kind: _ln(constant) for kind, constant in constants.items()}, math.log(net.heads)
+    costs, ln_heads = {kind: log(constant) for kind, constant in constants.items()}, math.log(net.heads)
     parts = [
         (costs[kind] + 2.0 * (ln_input + ln_beta)) / 3.0 + (0.0 if kind == "w" else ln_heads)
         for kind, ln_input, ln_beta in weights(net, proper=proper)
@@ -218,7 +219,7 @@ def complexity_variants(
 
 def printed_variants(net: DeepTransformer, C1: float, CBx: float, eps: float) -> Variants:
     """gamma, eta and (gamma + eta)^3/eps^2 letter by letter."""
-    ln_1, ln_x, two_thirds = _ln(C1) / 3.0, _ln(CBx) / 3.0, 2.0 / 3.0
+    ln_1, ln_x, two_thirds = log(C1) / 3.0, log(CBx) / 3.0, 2.0 / 3.0
     ln_sigma, ln_w = math.log(net.L_sigma), math.log(net.Bw)
     ln_cv = ln_sigma + math.log(net.Bc2) + math.log(net.Bv2)
     ln_layer = ln_cv + math.log1p(4.0 * net.BQK2)
@@ -242,11 +243,3 @@ def printed_variants(net: DeepTransformer, C1: float, CBx: float, eps: float) ->
         "gamma": side_number(exp(float(ln_gamma))),
         "eta": side_number(exp(float(ln_eta))),
     }
-
-
-def exp(x: float) -> float:
-    return math.exp(x) if x < 709.0 else math.inf
-
-
-def _ln(value: float) -> float:
-    return math.log(value) if value > 0.0 else -math.inf

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from certiformer.certificates import THE_MODEL
-from certiformer.certification.statements import confidence, does_not_apply, size_needed, verdict
+from certiformer.certification.statements import does_not_apply, of_bound, size_needed, verdict
 from certiformer.lab.paper_results import Application
 from certiformer.theory.calculus.rademacher import gap_uniform
 from certiformer.theory.core import Bound, Quantity, Result, Variants, find, upper_bound
@@ -103,19 +103,15 @@ def _gap_row(result: type[Result], application: Application, share: float, n: in
         return None if again is None else gap(again[1].value, size)
 
     judged = verdict(bound, application.trivial)
-    return Statement(
+    return of_bound(
         result.id,
-        "sound",
         result.title,
+        bound,
         application.bounds,
-        bound.value,
-        bound.log10,
         application.trivial,
-        confidence(share),
-        judged,
+        share,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]),
         n_needed=size_needed(value, float(n), application.trivial) if needed and judged != "informative" else None,
-        conditions=bound.hypotheses,
         terms={
             **bound.terms,
             "Rademacher complexity": complexity.value,
@@ -155,19 +151,15 @@ def _number_row(result: type[Result], application: Application, share: float | N
 
     judged = verdict(scaled, application.trivial)
     scales = needed and "n" in given and judged != "informative" and application.bounds != "training_loss"
-    return Statement(
+    return of_bound(
         result.id,
-        "sound",
         result.title,
+        scaled,
         application.bounds,
-        scaled.value,
-        scaled.log10,
         application.trivial,
-        confidence(application.own_delta if share is None else share),
-        judged,
+        application.own_delta if share is None else share,
         dominating=max(bound.terms, key=lambda term: bound.terms[term]) if bound.terms else "",
         n_needed=size_needed(value, float(given["n"]), application.trivial) if scales else None,
-        conditions=scaled.hypotheses,
         terms={
             **bound.terms,
             **({"paid for radii (nats)": application.paid} if application.paid else {}),
@@ -218,15 +210,14 @@ def _printed_row(
     else:
         judged = verdict(shown, application.trivial)
     return Statement(
-        result.id,
-        "printed",
-        result.title,
-        application.bounds,
-        number,
-        shown.log10,
-        application.trivial,
-        None,
-        judged,
+        id=result.id,
+        version="printed",
+        title=result.title,
+        bounds=application.bounds,
+        value=number,
+        log10=shown.log10,
+        trivial=application.trivial,
+        verdict=judged,
         conditions=bound.hypotheses,
         reason=f"printed statement: {result.status.value} ({result.reason})",
         variant=name,

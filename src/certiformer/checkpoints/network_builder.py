@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from certiformer.checkpoints.errors import CheckpointError, NoNetwork, shown
+from certiformer.checkpoints.checkpoint_error import CheckpointError, NoNetwork, shown
 from certiformer.checkpoints.measuring import Measurer
 from certiformer.checkpoints.parts import Folded, FoldedBias, Part, Parts
 from certiformer.checkpoints.roles import Assigned, Roles, architecture, oriented_shape

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.networks.core_attention import combined, concatenated
 from certiformer.theory.networks.graph import Effect, Hats, Layer, Node, Signal, signal
-from certiformer.theory.networks.magnitude import ONE, ZERO, Magnitude, euclidean, size, total
+from certiformer.theory.networks.magnitude import ONE, ZERO, Magnitude, size
 from certiformer.theory.networks.maps import bias
-from certiformer.theory.networks.weights import Geometry, Use, Weight, constant_use
+from certiformer.theory.networks.weights import Geometry, Use, Weight, constant_use, weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,7 @@ class Head:
     @property
     def weights(self) -> tuple[Weight, ...]:
         """The matrices and biases that the head has."""
-        every = (self.value, self.score, self.query, self.key)
-        biases = (self.query_bias, self.key_bias, self.value_bias, self.score_bias)
-        return tuple(weight for weight in (*every, *biases) if weight is not None)
+        return weights_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +98,7 @@ def head_effect(head: Head, x: Signal, y: Signal, hats: Hats) -> HeadEffect:
     rows = y.dimension if head.value is None else head.value.shape[0]
     shift, shift_sup = ZERO, ZERO
     if head.value_bias is not None:
-        head.value_bias.expect(rows, 1)
-        uses.append(constant_use(head.value_bias, ONE))
+        uses.append(constant_use(head.value_bias, ONE, rows=rows))
         shift, shift_sup = hats.spectral(head.value_bias), hats.row(head.value_bias)
     sup = y.sup if head.value is None else hats.row(head.value) * y.radius
     # Outputs are averages of the values W_v y_s, one shift for all.
@@ -145,11 +143,9 @@ def _separate(query: Weight, key: Weight, head: Head, x: Signal, y: Signal, hats
         Use(key, rho * k * hatted, rho, min(y.l1, width * rho), y.positions, sampled=y.radius),
     ]
     if head.query_bias is not None:
-        head.query_bias.expect(query.shape[0], 1)
-        uses.append(constant_use(head.query_bias, rho * rho * key_norm))
+        uses.append(constant_use(head.query_bias, rho * rho * key_norm, rows=query.shape[0]))
     if head.key_bias is not None:
-        head.key_bias.expect(key.shape[0], 1)
-        uses.append(constant_use(head.key_bias, ZERO))
+        uses.append(constant_use(head.key_bias, ZERO, rows=key.shape[0]))
     return _Scores(rho * rho * q, rho * (q * x.radius + key_norm * _norm(head.query_bias)), tuple(uses))
 
 
@@ -168,11 +164,9 @@ def _rotary(query: Weight, key: Weight, head: Head, x: Signal, y: Signal, hats: 
         Use(key, rho * k * queries_hat, y.radius, y.l1, y.positions),
     ]
     if head.query_bias is not None:
-        head.query_bias.expect(query.shape[0], 1)
-        uses.append(constant_use(head.query_bias, rho * k * keys))
+        uses.append(constant_use(head.query_bias, rho * k * keys, rows=query.shape[0]))
     if head.key_bias is not None:
-        head.key_bias.expect(key.shape[0], 1)
-        uses.append(constant_use(head.key_bias, rho * k * queries_hat))
+        uses.append(constant_use(head.key_bias, rho * k * queries_hat, rows=key.shape[0]))
     return _Scores(rho * k * query.spectral_norm * keys, rho * k * key.spectral_norm * queries, tuple(uses))
 
 
@@ -199,8 +193,8 @@ class Attention(Layer):
 
     @property
     def weights(self) -> tuple[Weight, ...]:
-        own = () if self.projection is None else (self.projection,)
-        return tuple(weight for head in self.heads for weight in head.weights) + own
+        """Those of the heads, then W_O."""
+        return (*(weight for head in self.heads for weight in head.weights), *weights_of(self))
 
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         x, y = inputs[0], inputs[-1]
@@ -215,29 +209,10 @@ class Attention(Layer):
     def _concatenated(
         self, weight: Weight, heads: Sequence[HeadEffect], to_inputs: Sequence[Sequence[Magnitude]], hats: Hats
     ) -> Effect:
-        count = len(heads)
-        weight.expect(None, sum(head.output.dimension for head in heads))
-        blocks = [weight.block_norm(h, count) for h in range(count)]
-        blocks_hat = [hats.block(weight, h, count) for h in range(count)]
-
-        def combined(whole: Magnitude, parts: Sequence[Magnitude], per_head: Sequence[Magnitude]) -> Magnitude:
-            return min(
-                whole * euclidean(*per_head), total(*(part * one for part, one in zip(parts, per_head, strict=True)))
-            )
-
-        outputs = [head.output for head in heads]
-        radius = euclidean(*(one.radius for one in outputs))
-        spectral = hats.spectral(weight)
-        out = signal(
-            weight.shape[0],
-            outputs[0].positions,
-            combined(spectral, blocks_hat, [one.radius for one in outputs]),
-            combined(spectral, blocks_hat, [one.half_diameter for one in outputs]),
-            sup=hats.row(weight) * radius,
-        )
-        l1 = total(*(one.l1 for one in outputs))
+        out, own = concatenated(weight, [head.output for head in heads], hats)
+        blocks = [weight.block_norm(h, len(heads)) for h in range(len(heads))]
         uses = [_scaled(use, block) for head, block in zip(heads, blocks, strict=True) for use in head.uses]
-        uses.append(Use(weight, ONE, radius, l1, outputs[0].positions, derived=True))
+        uses.append(replace(own, derived=True))
         lipschitz = tuple(combined(weight.spectral_norm, blocks, per_head) for per_head in to_inputs)
         return Effect(out, lipschitz, tuple(uses))
 

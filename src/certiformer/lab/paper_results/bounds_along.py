@@ -19,13 +19,13 @@ import numpy.typing as npt
 
 from certiformer.certification.statements import does_not_apply
 from certiformer.lab.paper_results import BINDINGS, Application
-from certiformer.lab.paper_results.profile import coded_labels, described
-from certiformer.lab.paper_results.rows import paper_rows
+from certiformer.lab.paper_results.model_profile import coded_labels, described
+from certiformer.lab.paper_results.result_rows import paper_rows
 from certiformer.theory.core import find
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.report import Statement
-from certiformer.theory.measure.losses import cross_entropy
+from certiformer.theory.measure.example_losses import cross_entropy
 from certiformer.theory.measure.margins import margins
 from certiformer.theory.measure.measured import Measured
 from certiformer.theory.measure.profile import Profile, measure, token_entries
@@ -189,7 +189,7 @@ class BoundsAlong:
 
     def plot(self) -> Figure:
         """Losses, error rates and the limits of both sides against the step, and whether each hypothesis holds."""
-        from certiformer.report.along import along_figure
+        from certiformer.report.along_training import along_figure
 
         return along_figure(self.table, hypotheses(self.looks))
 
