@@ -53,7 +53,9 @@ def test_a_sweep_on_slurm_finds_what_it_finds_at_home(slurm, tmp_path):
     with Ledger(tmp_path / "home.db") as ledger, Inline() as engine:
         sweep(grid, ledger, engine, progress=False)
         expected = ledger.digest(grid)
-    with Ledger(tmp_path / "slurm.db") as ledger, Dask.slurm(1, 2, "1GB", interface="lo") as engine:
+    # any free port: Dask warns where its usual one is taken, by whoever else is on this machine
+    options = {"interface": "lo", "scheduler_options": {"dashboard_address": "127.0.0.1:0"}}
+    with Ledger(tmp_path / "slurm.db") as ledger, Dask.slurm(1, 2, "1GB", **options) as engine:
         done = sweep(grid, ledger, engine, progress=False)
         workers = {row.worker for row in ledger.rows(grid)}
     assert done.digest == expected
