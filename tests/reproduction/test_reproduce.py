@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import certiformer
 from certiformer.cli import application
-from certiformer.cli.reproduce import listing
 from certiformer.cli.reproduce.arguments import lists
 from certiformer.report import reproduction as shown
 from certiformer.reproduction import reproduce as module
@@ -123,8 +122,7 @@ def test_mistakes_are_named(tmp_path):
         reproduce(tmp_path, scale="smoke")
 
 
-def test_the_list(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "FILE", tmp_path / "none.json")  # then the experiments are walked
+def test_the_list(tmp_path):
     (entry,) = json.loads(command(tmp_path, "--list", "--json").stdout)
     assert entry == {
         "id": "li.toy",

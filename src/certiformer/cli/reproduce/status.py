@@ -13,10 +13,18 @@ if TYPE_CHECKING:
 
 
 def show_list(form: Form) -> None:
-    from certiformer.cli.reproduce.listing import listed
     from certiformer.report.reproduction import list_table
+    from certiformer.reproduction.study_registry import SCALES, studies
 
-    entries = listed()
+    entries: list[dict[str, Any]] = [
+        {
+            "id": study.id,
+            "paper": study.paper,
+            "title": study.title,
+            "runs": {scale: len(study.experiment(scale).configs) for scale in SCALES},
+        }
+        for study in studies()
+    ]
     if not answered(form, lambda: entries, lambda: entries):
         console.print(list_table(entries))
 
