@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from certiformer.auditing.rules import RULES, ratios
+from layer_rules import RULES, ratios
 
 PAGE = Path(__file__).parents[1] / "docs" / "proofs" / "layers.md"
 START, END = "<!-- ratios -->", "<!-- end of ratios -->"

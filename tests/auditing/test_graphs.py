@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from certiformer.auditing.attacks.graphs import Graph, worst_ratio
-from certiformer.auditing.rules import RULES, ratios, three_signals
 from certiformer.theory import networks as net
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.networks import Node, Weight
@@ -17,6 +16,7 @@ from certiformer.theory.networks.core_attention import CoreAttention, FusedAtten
 from certiformer.theory.networks.graph import Effect, Hats, Signal
 from certiformer.theory.networks.joins import MaxPooling
 from certiformer.theory.networks.magnitude import ONE, size
+from layer_rules import RULES, ratios, three_signals
 
 POINTS = 700
 
