@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
 import certiformer
+from certiformer.certification.sources import arrow_files
 from certiformer.theory.core.errors import InputError
 
 N = 60
@@ -155,6 +156,33 @@ def test_blank_lines_between_rows_are_counted(tmp_path):
         assert [text.split()[0] for text in said] == ([str(blank)] if blank else [])
 
 
+def test_what_a_spreadsheet_leaves_of_its_grid_is_no_row(tmp_path, monkeypatch):
+    rows = [f"{row};{int(row > 3)};;" for row in range(N)]
+    for least in (0, 2**20):
+        monkeypatch.setattr(arrow_files, "WORTH_IT", least)
+        (tmp_path / "a.csv").write_text("\r\n".join(["id;correct;;", *rows, ";;;", ";;;"]), encoding="utf-8-sig")
+        report = of(tmp_path / "a.csv")
+        assert (errors(report), report["holdout"].evidence.n) == (4, N)
+        assert [one.choice for one in report.decisions if one.subject == "rows"] == ["2 empty ones at the end left out"]
+        for text in ["\n".join(["id;correct;;", *rows[:9], ";;;", *rows]), "id;correct;;\n0;1;x;y\n"]:
+            (tmp_path / "b.csv").write_text(text, encoding="utf-8")
+            with pytest.raises(InputError, match="an empty cell|a name for every column"):
+                of(tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize("word", ["Total", "mean", " Average: "])
+def test_a_row_that_sums_up_the_others_is_no_example(tmp_path, word):
+    names = [f"q{row}" for row in range(N - 1)]
+    for columns in [{"id": [*names, word], "correct": [1] * N}, {"question": [word, *names], "correct": [1] * N}]:
+        with pytest.raises(InputError, match="seems to sum up the others: delete it"):
+            of(table(tmp_path / "rows.csv", **columns))
+    labels = ["a", "b"] * (N // 2 - 1) + ["a", "total"]
+    named = table(tmp_path / "named.csv", id=range(N), label=labels, prediction=labels)
+    with pytest.raises(InputError, match="--classes A,B"):
+        of(named)
+    assert errors(of(named, classes=("a", "b", "total"))) == 0
+
+
 def test_encodings_and_decimals_have_a_hint(tmp_path):
     (tmp_path / "bom.jsonl").write_text("".join(f'{{"id": {k}, "correct": 1}}\n' for k in range(N)), "utf-8-sig")
     assert errors(of(tmp_path / "bom.jsonl")) == 0
@@ -209,6 +237,18 @@ def test_names_in_other_letters_are_asked_about():
     assert errors(of((names, np.where(Y == 1, "perhaps", "no")))) == Y.sum()
 
 
+def test_names_of_numbers_are_declared():
+    named = np.array(["no", "yes"])[Y]
+    for given in [(Y, named), (named, Y), (Y.astype(str), named), (Y.astype(float), named)]:
+        with pytest.raises(InputError, match="if 0 means no, 1 yes and so on, say --classes no,yes"):
+            of(given)
+        assert errors(of(given, classes=("no", "yes"))) == 0
+        assert errors(of(given, classes=("yes", "no"))) == N
+    for given in [(Y + 1, named), (Y[:20] * 0 + 1, named[:20])]:  # 1 may be the first of two
+        with pytest.raises(InputError, match="one of the classes 'no', 'yes'"):
+            of(given, classes=("no", "yes"))
+
+
 def test_answers_that_are_no_labels_make_guessing_no_harder():
     names = np.array(["a", "b"])[Y]
     strange = np.where(np.arange(N) < N // 2, names, [f"answer {k}" for k in range(N)])
@@ -230,6 +270,16 @@ def test_limits_are_better_than_guessing_only_where_that_is_known(tmp_path):
     assert {row.guessing for row in report.statements if row.says} == {None}
     report = of((Y, Y))
     assert report["holdout"].guessing == 0.5
+
+
+@pytest.mark.parametrize("first", ["late", "soon", "exact_match", "acc"])
+def test_of_several_metrics_the_first_leads(tmp_path, first):
+    """Also where another has the smaller limit: they are no limits of one thing."""
+    columns = {"late": RANDOM.random(N) / 2, "soon": RANDOM.random(N) / 9, "exact_match": Y, "acc": np.arange(N) > 3}
+    path = table(tmp_path / "rows.csv", id=range(N), **columns)
+    others = [name for name in columns if name != first]
+    report = of(path, metric=(first, *others), better="lower", range=(0, 1))
+    assert f"({first})" in report.decisive
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -538,6 +588,16 @@ def test_names_of_columns_may_have_blanks(tmp_path):
         of(path)
 
 
+@pytest.mark.parametrize(("good", "bad"), ["YN", "yn", "TF", "✓✗", "✅❌", ("✔️", "❌"), ("Yes", "No")])
+def test_outcomes_in_one_letter_or_sign(tmp_path, good, bad):
+    cells = [bad if row < 7 else good for row in range(N)]
+    assert errors(of(table(tmp_path / "a.csv", id=range(N), correct=cells))) == 7
+    assert errors(of(table(tmp_path / "a.csv", id=range(N), error=cells))) == N - 7
+    assert errors(of(table(tmp_path / "a.csv", id=range(N), error=[bad] * N))) == 0
+    with pytest.raises(InputError, match="--metric passed --higher-is-better"):
+        of(table(tmp_path / "a.csv", id=range(N), passed=cells), metric="passed")
+
+
 @pytest.mark.parametrize(("good", "bad"), [("PASS", "FAIL"), ("passed", "failed")])
 def test_tests_that_pass_are_right(tmp_path, good, bad):
     path = tmp_path / "tests.csv"
@@ -559,8 +619,11 @@ def test_tests_that_pass_are_right(tmp_path, good, bad):
         (
             {"target": "a", "guess": "a"},
             {},
-            "target is read as the labels .*Name the predicted ones: --prediction COLUMN",
+            "target is read as the labels .*Name the predicted ones: --prediction guess",
         ),
+        ({"label": "a", "gpt": "a", "claude": "a"}, {}, "--prediction gpt or --prediction claude .*a file for each"),
+        ({"label": "a", "p_a": 0.7}, {}, "of p_a, if they are probabilities, write the class that they choose"),
+        ({"label": 1, "prediction": "LABEL_1"}, {}, "if 0 means LABEL_0, 1 LABEL_1 .*--classes LABEL_0,LABEL_1"),
         ({"true_label": "a", "label": "a", "score": 0.9}, {}, "--label true_label --prediction label"),
         ({"truth": "a", "class": "a", "score": 0.9}, {"label": "truth"}, "--label truth --prediction COLUMN"),
         ({"label": "a", "prediction": {"label": "a"}}, {}, "prediction holds fields: say prediction.label"),

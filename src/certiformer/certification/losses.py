@@ -15,7 +15,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.table import Outcome
-from certiformer.certification.statements import PIECES
+from certiformer.certification.statements import JUDGED_BY, PIECES
 from certiformer.evaluation.mean import MOST_AVERAGED
 from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.evaluation.units import shares_of, units_of
@@ -92,7 +92,7 @@ class Asked:
         """Whom it is about."""
         where = f"{THE_MODEL} on {self.slice}" if self.slice else THE_MODEL
         judged = self.outcome.label and self.outcome.kind == "rate"
-        return f"{where}, judged by {self.outcome.label}" if judged else where
+        return f"{where}{JUDGED_BY.removeprefix(THE_MODEL)}{self.outcome.label}" if judged else where
 
 
 @dataclass(frozen=True, eq=False)

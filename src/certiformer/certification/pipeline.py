@@ -219,9 +219,11 @@ def _conditions(findings: Findings, row: Statement | None) -> tuple[str, ...]:
 
 
 def _order(row: Statement) -> tuple[Any, ...]:
-    """Hold-out first, then the other certificates, informative ones first; the papers after them."""
+    """Outcomes as they were declared, then the other certificates, informative ones first; the papers after them."""
+    if row.version == "sound" and row.value is not None and row.id in ("holdout", "mean_loss"):
+        return (False,)
     return (
-        row.id != "holdout",
+        True,
         row.id not in certificates(),
         row.key != row.id,
         row.version == "printed",
@@ -254,7 +256,7 @@ def summary(rows: Sequence[Statement], delta: float, tried: int) -> str:
     known = sum(row.guessing is not None for row in joint)
     better = "better than guessing" if known else "below the worst possible value"
     better += "" if known in (0, len(joint)) else " (or than the worst possible value, where guessing is not known)"
-    how_many = "all are" if useful == len(joint) else f"{useful} of them {'is' if useful == 1 else 'are'}"
+    how_many = "all are" if useful == len(joint) else f"{useful or 'none'} of them {'are' if useful > 1 else 'is'}"
     parts = [
         f"All {len(joint)} limits hold at once {held}; {how_many} {better}."
         if len(joint) > 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from certiformer.certificates import Evidence
+from certiformer.certificates import THE_MODEL, Evidence
 from certiformer.certificates._evidence import OBSERVED
 from certiformer.report.numbers import percent_down, percent_up, rounded_down, rounded_up
 from certiformer.theory.core import Bound, Evaluation, Hypothesis, Result
@@ -161,8 +161,10 @@ def _dominating(evidence: Evidence, row: Statement) -> str:
 
 PIECES = ("tokens", "words", "bytes")
 """What a text consists of: only of these a perplexity is stated."""
-OWN = ("the model", "the smoothed predictor")
+OWN = (THE_MODEL, "the smoothed predictor")
 """Subjects that are the caller's own model: they lead, if their limit is useful."""
+JUDGED_BY = f"{THE_MODEL}, judged by "
+"""The model by one of several metrics that are right or wrong."""
 
 
 def claim(row: Statement, short: Callable[[str], str] = cut) -> str:
@@ -214,16 +216,18 @@ def advice(row: Statement | None) -> str:
 
 
 def decisive(rows: Sequence[Statement]) -> Statement | None:
-    """The statement that leads: an error rate of the caller's model, a mean loss, any other rate, the hold-out."""
+    """The statement that leads: an error rate of the caller's model, a mean loss, any other rate, the hold-out.
+
+    All hold together, so that any may lead; of several metrics, whose limits cannot be compared, the first declared.
+    """
     counted = [row for row in rows if row.version == "sound" and row.value is not None and row.evidence is not None]
     rates = [row for row in counted if row.bounds == "risk_01" and row.informative]
-    losses = [row for row in counted if row.bounds == "mean_loss"]
+    whole = [row for row in counted if row.subject in OWN or row.subject.startswith(JUDGED_BY)]
+    metrics = [row for row in whole if row.bounds == "mean_loss" or (row.bounds == "risk_01" and row.informative)]
     others = [row for row in counted if row.informative]
     holdout = [row for row in counted if row.id == "holdout"]
-    for some in ([row for row in rates if row.subject in OWN], [row for row in losses if row.subject in OWN][:1]):
-        if some:  # all metrics hold together, so any of them may lead: the first
-            return min(some, key=_value)
-    for some in (rates, [row for row in others if row.rate], others, holdout):
+    own, of_rates = [row for row in rates if row.subject in OWN], [row for row in others if row.rate]
+    for some in (own, metrics[:1], rates, of_rates, others, holdout):
         if some:
             return min(some, key=_value)
     return None

@@ -1,7 +1,8 @@
 """Large CSV and JSONL files through pyarrow, where it is there: only such as have one meaning for every reader.
 
-CSV: no quotation mark, no blank line, no lone carriage return, every line as many cells as the header: then a row is a
-line split at the delimiter. JSONL: every line has the fields of the first, each of one plain type, and none is null.
+CSV: no quotation mark, no empty line or row, no lone carriage return, every line as many cells as the header: then a
+row is a line split at the delimiter. JSONL: every line has the fields of the first, each of one plain type, and none is
+null.
 Anything else, and whatever pyarrow refuses, is left to the plain reader and its messages.
 """
 
@@ -55,9 +56,15 @@ class Coded(Sequence[str]):
         return int(np.argmax(self.codes == cell))
 
 
+def cells_of(column: Sequence[Any]) -> Sequence[Any]:
+    """The different cells of a column, where they are known at once, or all of them."""
+    return column.cells if isinstance(column, Coded) else column
+
+
 def columns_of(path: Path, names: int, delimiter: str) -> list[Sequence[str]] | None:
     """The cells below the header, column by column; None if the plain reader has to say what they are."""
-    if path.stat().st_size < WORTH_IT or importlib.util.find_spec("pyarrow") is None or not _one_meaning(path):
+    empty = delimiter.encode() * (names - 1)
+    if path.stat().st_size < WORTH_IT or importlib.util.find_spec("pyarrow") is None or not _one_meaning(path, empty):
         return None
     pyarrow: Any = importlib.import_module("pyarrow")
     arrow: Any = importlib.import_module("pyarrow.csv")
@@ -117,9 +124,12 @@ class _TooLong(Exception):
     """A cell that the plain reader refuses."""
 
 
-def _one_meaning(path: Path) -> bool:
+def _one_meaning(path: Path, empty: bytes) -> bool:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        if any(content.find(mark) >= 0 for mark in (b'"', b"\x00", b"\n\n", b"\n\r\n")):
+        blank = (b"\n\n", b"\n\r\n", *((b"\n" + empty + b"\n", b"\n" + empty + b"\r") if empty else ()))
+        if any(content.find(mark) >= 0 for mark in (b'"', b"\x00", *blank)):
+            return False
+        if empty and content[-len(empty) - 1 :] == b"\n" + empty:
             return False
         # every carriage return belongs to a line end, of which no two follow each other
         place = content.find(b"\r")

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from certiformer.certification.split import whole_numbers
 from certiformer.theory.core.errors import InputError
 
 Value = int | str
+MOST_NAMED = 10
+"""More classes than these are not listed in an option to paste."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def decide(
 ) -> Coding:
     """The coding of labels (of all parts) and of hard predictions, or of `columns` of outputs."""
     if classes is not None and not isinstance(classes, int):
-        return _named([str(name) for name in classes], columns, abstain)
+        sides = (labels, (predictions or set()) - {abstain})
+        return _named([str(name) for name in classes], columns, abstain, sides)
     if abstain is not None and abstain in labels:
         raise InputError(
             "abstain", abstain, "an answer that is no true label",
@@ -101,14 +105,14 @@ def decide(
         )  # fmt: skip
     together = labels | ((predictions or set()) - {abstain})
     texts = {value for value in together if isinstance(value, str)}
+    if predictions is not None:
+        _refuse_names_beside_numbers(labels, predictions - {abstain})
     if texts and len(texts) < len(together):
         if labels and len({type(value) for value in labels}) == 1 and predictions:
             raise InputError(
-                "labels, predictions",
-                f"names {preview(sorted(texts))} beside numbers",
-                "one coding for both",
-                "Use names for both, or numbers for both",
-            )
+                "labels, predictions", f"text {preview(sorted(texts))} beside numbers", "one coding for both",
+                "Use numbers for both",
+            )  # fmt: skip
         raise InputError("labels", preview(sorted(map(str, together))), "names, or numbers, not both")
     if texts:
         return _texts(sorted(map(str, together)), labels, predictions, columns, classes, abstain)
@@ -119,7 +123,34 @@ def decide(
     return _hard({int(v) for v in labels}, {int(v) for v in (predictions or set()) - {abstain}}, classes, abstain)
 
 
-def _named(names: list[str], columns: int | None, abstain: Value | None) -> Coding:
+def _refuse_names_beside_numbers(labels: set[Value], predictions: set[Value]) -> None:
+    """Numbers on one side and names on the other: the caller says which number is which name."""
+    numbers, named = (
+        (labels, predictions) if all(_place(value) is not None for value in labels) else (predictions, labels)
+    )
+    places = [_place(value) for value in numbers]
+    if None in places or any(_place(value) is not None for value in named) or not named:
+        return
+    names = sorted(map(str, named), key=lambda name: (len(name), name))
+    last = max(place or 0 for place in places)
+    if all(re.fullmatch(r"LABEL_[0-9]+", name) for name in names):  # as pipelines of Hugging Face call class k
+        names = [f"LABEL_{k}" for k in range(max(last, *(int(name[6:]) for name in names)) + 1)]
+    named_all = len(names) == last + 1 <= MOST_NAMED
+    order, first, second = (",".join(names), *names[:2]) if named_all else ("NAME,NAME,...", "NAME", "the next")
+    raise InputError(
+        "labels, predictions", f"names {preview(names)} beside numbers", "one coding for both",
+        f"Use names for both, or numbers for both; or, if 0 means {first}, 1 {second} and so on, say --classes "
+        f"{quote(order)}",
+    )  # fmt: skip
+
+
+def _place(value: Value) -> int | None:
+    """The whole number from 0 on that a value is, also as text; None for a name."""
+    text = str(value)
+    return int(text.partition(".")[0]) if re.fullmatch(r"[0-9]{1,9}(\.0*)?", text) else None
+
+
+def _named(names: list[str], columns: int | None, abstain: Value | None, sides: Sequence[set[Value]]) -> Coding:
     if len(set(names)) < len(names) or len(names) < 2:
         raise InputError("classes", names, "at least two different names")
     if columns is not None and columns != len(names):
@@ -129,6 +160,12 @@ def _named(names: list[str], columns: int | None, abstain: Value | None) -> Codi
         codes |= {int(name): place for place, name in enumerate(names)}
     elif set(names) == {"False", "True"}:
         codes |= {0: names.index("False"), 1: names.index("True")}
+    elif all(_place(name) is None for name in names):
+        # Numbers that begin with 0 are places in the order of the names; what begins with 1 may be another coding.
+        for side in sides:
+            places = {value: _place(value) for value in side}
+            if None not in places.values() and 0 in places.values():
+                codes |= {value: place for value, place in places.items() if place is not None and place < len(names)}
     return Coding(codes, len(names), f"classes by name: {', '.join(names[:8])}", abstain)
 
 

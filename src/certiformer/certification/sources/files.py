@@ -20,7 +20,7 @@ from typing import Any
 import numpy.typing as npt
 
 from certiformer.certification.sources import metrics
-from certiformer.certification.sources.arrow_files import columns_of, fields_of
+from certiformer.certification.sources.arrow_files import cells_of, columns_of, fields_of
 from certiformer.certification.sources.rows import rows_of_npy, rows_of_npz, whole
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
@@ -196,9 +196,11 @@ def _task(path: Path, all_paths: Sequence[Path]) -> str:
 def read_csv(path: Path) -> Table:
     """Comma-separated values with a header; tabs, semicolons and bars are recognised there.
 
-    Strict: an open quotation mark would swallow the rows behind it. A large plain file goes through pyarrow.
+    Strict: an open quotation mark would swallow the rows behind it. A large plain file goes through pyarrow. Columns
+    without a name and a cell, and such rows at the end, are what a spreadsheet leaves of its grid.
     """
     blank = between = 0
+    empty: list[list[str]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -208,7 +210,7 @@ def read_csv(path: Path) -> Table:
             names = [name.strip() for name in next(reader, [])]
             if not names:
                 raise InputError("file", str(path), "a header with column names, then a row per example", "It is empty")
-            if len(set(names)) < len(names):
+            if len(set(filter(None, names))) < sum(map(bool, names)):
                 raise InputError(
                     "file",
                     str(path),
@@ -217,20 +219,35 @@ def read_csv(path: Path) -> Table:
                 )
             quick = columns_of(path, len(names), delimiter)
             if quick is not None:
-                return Table(path.name, dict(zip(names, quick, strict=True)))
+                return Table(path.name, _columns(path, names, quick))
             columns: list[list[str]] = [[] for _ in names]
             for line, cells in enumerate(reader, 2):
                 if not cells and len(names) > 1:
                     blank += 1
                     continue
-                between = blank
                 if len(cells or [""]) != len(names):
                     raise InputError("file", str(path), f"{len(names)} cells per line", f"Line {line} has {len(cells)}")
-                for column, cell in zip(columns, cells or [""], strict=True):
-                    column.append(cell)
+                if not any(cells) and len(names) > 1:
+                    empty.append(cells)
+                    continue
+                between = blank
+                for row in (*empty, cells or [""]):
+                    for column, cell in zip(columns, row, strict=True):
+                        column.append(cell)
+                empty = []
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError("file", str(path), "a readable CSV file", _unread(error)) from error
-    return Table(path.name, dict(zip(names, columns, strict=True)), warnings=_blank(between))
+    left = (Decision("rows", f"{len(empty)} empty ones at the end left out", "they have no cell"),) if empty else ()
+    return Table(path.name, _columns(path, names, columns), warnings=_blank(between), decisions=left)
+
+
+def _columns(path: Path, names: Sequence[str], columns: Sequence[Sequence[str]]) -> dict[str, Column]:
+    """Columns by name, without those that have neither a name nor a cell."""
+    pairs = zip(names, columns, strict=True)
+    kept = [(name, column) for name, column in pairs if name or any(map(str.strip, cells_of(column)))]
+    if sum(not name for name, _ in kept) > 1:
+        raise InputError("file", str(path), "a name for every column", f"The first line is {list(names)}")
+    return dict(kept)
 
 
 def _blank(between: int) -> tuple[str, ...]:

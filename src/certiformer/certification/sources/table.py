@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration, Judging
 from certiformer.certification.sources import metrics
-from certiformer.certification.sources.arrow_files import Coded
+from certiformer.certification.sources.arrow_files import Coded, cells_of
 from certiformer.certification.sources.files import Column, Table, filtered
 from certiformer.certification.sources.rows import rows_of, whole
 from certiformer.certification.split import whole_numbers
@@ -42,7 +42,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "weight": ("weight", "weights", "sample_weight", "sampling_weight"),
 }  # fmt: skip
 """What a column is by default, whatever its case, with blanks or hyphens for underscores."""
-WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+WORDS = dict.fromkeys(("true", "yes", "t", "y", *"✓✔✅☑"), 1.0)
+WORDS |= dict.fromkeys(("false", "no", "f", "n", *"✗✘❌☒"), 0.0)
 JUDGED = dict.fromkeys(("right", "correct", "pass", "passed"), 1.0)
 JUDGED |= dict.fromkeys(("wrong", "incorrect", "fail", "failed"), 0.0)
 
@@ -249,6 +250,7 @@ class _Reading:
 
     def given(self) -> Given:
         declared, arrays = self.declared, dict[str, Any]()
+        self._refuse_totals()
         confidence = self._role("confidence", declared.confidence_column)
         if confidence is not None and declared.confidence_column is None:
             cells = self._different(confidence)
@@ -327,6 +329,21 @@ class _Reading:
                         "if the model was trained on these"
                     )
 
+    def _refuse_totals(self) -> None:
+        """A first or last row that sums up the others, as spreadsheets have it, is no example."""
+        classes = self.declared.classes
+        for name, cells in () if self.table.metrics else self.columns.items():
+            for row in (len(cells) - 1, 0):
+                cell = cells[row]
+                word = cell.strip().rstrip(":").lower() if isinstance(cell, str) else ""
+                meant = isinstance(classes, tuple) and str(cell).strip() in classes
+                if word in TOTALS and not meant and sum(other == cell for other in cells) == 1:
+                    raise InputError(
+                        f"column {name}", cell, "an example in every row",
+                        f"{self._place(row)} seems to sum up the others: delete it. If it is an example, call it "
+                        "something else; if a class is called so, name all of them: --classes A,B,...",
+                    )  # fmt: skip
+
     def _decide(self, subject: str, choice: str, why: str) -> None:
         self.decisions.append(Decision(subject, choice, why))
 
@@ -363,8 +380,8 @@ class _Reading:
 
     def _different(self, name: str) -> Sequence[Any]:
         """The different cells of a column, where that is known at once, or all of them."""
-        column = self.columns[name]
-        return column.cells if isinstance(column, Coded) else column if isinstance(column, list) else list(column)
+        cells = cells_of(self.columns[name])
+        return cells if isinstance(cells, (list, tuple)) else list(cells)
 
     def _repeated_id(self, own: str | None) -> str | None:
         """Another column of names, of which some occur several times: rows may belong together there."""
@@ -492,7 +509,7 @@ class _Reading:
         if prediction is not None:
             name = f"{prediction} is read as the predictions. Name the true labels: --label COLUMN"
         elif label is not None:
-            name = f"{label} is read as the labels (--label for another). Name the predicted ones: --prediction COLUMN"
+            name = f"{label} is read as the labels (--label for another). {self._answering(label)}"
         else:
             name = "Name them: --label COLUMN --prediction COLUMN"
         nested = next((cell for cell in self.columns.items() if isinstance(cell[1][0], dict)), None)
@@ -501,6 +518,29 @@ class _Reading:
             "columns", list(map(str, self.columns)), "labels with predictions, a loss, or a score",
             f"{name}, or {''.join(options) or '--metric COLUMN'}; in Python declaration={{'label': ...}}{inside}",
         )  # fmt: skip
+
+    def _answering(self, label: str) -> str:
+        """Which columns beside the labels may be the answers."""
+        others = {name: self._different(name) for name in self.columns if name != label}
+        known = {str(cell).strip() for cell in self._different(label)}
+        alike = [name for name, cells in others.items() if {str(cell).strip() for cell in cells} <= known]
+        said = " or ".join(f"--prediction {quote(name)}" for name in alike) or "--prediction COLUMN"
+        several = " (models are certified one by one, and compared from a file for each)" if len(alike) > 1 else ""
+        shares = [name for name in others if self._is_share(name)]
+        if not alike and len(shares) in (1, len(known)):
+            said += (
+                f" (of {' and '.join(shares)}, if they are probabilities, write the class that they choose into a "
+                "column, or give arrays in Python: heldout_labels and heldout_probabilities)"
+            )
+        return f"Name the predicted ones: {said}{several}"
+
+    def _is_share(self, name: str) -> bool:
+        """Whether the cells of a column are numbers from 0 to 1, and not all whole."""
+        try:
+            values, _, _ = self._parsed(name, self.columns[name])
+        except InputError:
+            return False
+        return bool(np.all((values >= 0.0) & (values <= 1.0)) and np.any(values % 1.0))
 
     def _refuse_unread(self) -> None:
         """Columns of labels and answers are not read beside a metric (but for slices by label)."""
@@ -748,12 +788,13 @@ class _Reading:
         cells = some.tolist() if isinstance(some, np.ndarray) else some
         values, missing = np.zeros(len(cells)), np.zeros(len(cells), np.bool_)
         forms = set()
+        graded = bool(self.table.metrics) or not {"C", "P", "I"}.isdisjoint(map(str, cells))  # else N is no
         for row, cell in enumerate(cells):
             if is_missing(cell):
                 missing[row] = True
                 continue
-            text = str(cell).strip()
-            if isinstance(cell, (bool, np.bool_)) or text.lower() in WORDS:
+            text = str(cell).strip().removesuffix(_AS_PICTURE)
+            if isinstance(cell, (bool, np.bool_)) or (text.lower() in WORDS and not (graded and text == "N")):
                 values[row], form = WORDS[text.lower()], "truths"
             elif text.lower() in JUDGED:
                 values[row], form = JUDGED[text.lower()], "judged"
@@ -783,7 +824,7 @@ class _Reading:
         text = str(cell).strip()
         hint = ". Decimals are written with a point" if re.fullmatch(r"-?[0-9]+,[0-9]+", text) else ""
         hint = ". Write the number alone" if re.fullmatch(r"[0-9.]+ ?(%|/ ?[0-9]+)", text) else hint
-        expected = "a number, true or false, yes or no, right or wrong, pass or fail"
+        expected = "a number, true or false, yes or no (T, F, Y, N), right or wrong, pass or fail, ✓ or ✗"
         return InputError(f"column {name}", str(cell)[:40], expected, f"{self._place(row)}{hint}")
 
     def _log(self, name: str, column: Column, label: str) -> Outcome:
@@ -812,6 +853,12 @@ def _own_range(metric: metrics.Metric | None) -> bool:
 MOST_WIDE = 2**29
 """Bytes of a column in memory, where every cell takes as much as the longest one."""
 _GAPS = frozenset(("", "nan", "NaN", "<NA>", "NaT"))
+TOTALS = frozenset(
+    ("total", "totals", "grand total", "subtotal", "sum", "mean", "average", "avg", "median", "overall", "std", "count")
+)
+"""What the row of a summary is called."""
+_AS_PICTURE = "\ufe0f"
+"""What follows a sign such as ✔ that is shown as a picture."""
 _INFINITE = frozenset(("inf", "-inf", "infinity", "-infinity"))
 """As programs write -ln 0 into a table; only a clip gives it a meaning."""
 NO_VALUES = frozenset(("NA", "N/A", "n/a", "#N/A", "NULL", "null"))
