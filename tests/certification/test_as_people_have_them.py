@@ -166,7 +166,7 @@ def test_what_a_spreadsheet_leaves_of_its_grid_is_no_row(tmp_path, monkeypatch):
         assert [one.choice for one in report.decisions if one.subject == "rows"] == ["2 empty ones at the end left out"]
         for text in ["\n".join(["id;correct;;", *rows[:9], ";;;", *rows]), "id;correct;;\n0;1;x;y\n"]:
             (tmp_path / "b.csv").write_text(text, encoding="utf-8")
-            with pytest.raises(InputError, match="an empty cell|a name for every column"):
+            with pytest.raises(InputError, match=r"an empty cell|a name for every column"):
                 of(tmp_path / "b.csv")
 
 

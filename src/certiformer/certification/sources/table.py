@@ -380,7 +380,8 @@ class _Reading:
 
     def _different(self, name: str) -> Sequence[Any]:
         """The different cells of a column, where that is known at once, or all of them."""
-        cells = cells_of(self.columns[name])
+        column = self.columns[name]
+        cells = list(column) if isinstance(column, np.ndarray) else cells_of(column)
         return cells if isinstance(cells, (list, tuple)) else list(cells)
 
     def _repeated_id(self, own: str | None) -> str | None:
