@@ -201,8 +201,8 @@ Losses of ours and of plain PyTorch agree to {apart:.1e} or better.
 from what the kernels save. Arda's and Deora's experts take gradients by hand, in blocks that stay in the cache. The
 released program is the authors' network and projection from a checkout (`python -m benchmarks --authors DIR`). Data,
 precision and positions are the experiments' own; of the IndRNN, which runs in single precision and as a control in
-double, the latter. The kernels are Numba's, compiled on the machine (the extra `fast`); without it the same steps run
-in JAX.
+double, the latter. The kernels are Numba's, compiled on the machine (the extra `fast`); without it the papers' loops
+say that they need it.
 
 What makes the difference: Trauger's network reads only the CLS row and its tokens come from 2T + 1 vectors, so
 attention is a product with a 0/1 matrix, and validation a few looked-up sums; Mwigo's W_K^T W_Q collapses to d x d and
