@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from certiformer.theory.calculus import _compiled, target_betting
-from certiformer.theory.calculus.compiled_betting import TABLE, capital
+from certiformer.theory.calculus.compiled_betting import TABLE, _loop, _table, capital
 from certiformer.theory.calculus.target_betting import _capital, _Paths, evidence_against, fixed_orders, target_upper
 
 LAWS = {
@@ -34,6 +34,19 @@ def test_both_loops_agree(law, several):
         quick = capital(paths.w, paths.y, paths.factor, means, start, final=several)
         assert np.allclose(quick, plain, rtol=1e-9, atol=1e-270)
         assert np.all((quick >= 0.0) & (quick <= 1.0))
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_loop_says_the_same_before_it_is_compiled(law, several):
+    w, y = LAWS[law](np.random.default_rng(4), 60)
+    paths = _Paths(w, y, fixed_orders(60)[:2] if several else None)
+    means = np.array([1e-9, 0.01, 0.2, 0.5, 0.9, 1 - 1e-9])
+    table = _table()
+    for start in STARTS:
+        plain = _capital(paths, means, start, final=several)
+        quick = _loop(table, paths.w, paths.y, paths.factor, means, start, several)
+        assert np.allclose(quick, plain, rtol=1e-9, atol=1e-290)
 
 
 @pytest.mark.parametrize("several", [False, True])
