@@ -66,10 +66,13 @@ def test_the_numbers_of_the_note():
 
 
 def test_slopes_start_at_zero_and_use_the_past_alone():
-    z, j, _ = problem(12, 3)
+    z, j, _ = problem(120, 3)
     found = _slopes(z[:, None], j[:, None], 4)[:, 0]
     assert found == pytest.approx(slopes(z.tolist(), j.tolist(), 4), abs=1e-14)
     assert found[0] == 0.0
+    faint = 0.1 * z  # a judge whose verdicts hardly differ: the slope is cut off at 1
+    assert _slopes(z[:, None], faint[:, None], 4).max() == 0.8
+    assert slopes(z.tolist(), faint.tolist(), 4) == pytest.approx(_slopes(z[:, None], faint[:, None], 4)[:, 0])
     z[-1], j[-1] = 1 - z[-1], 1 - j[-1]
     assert _slopes(z[:, None], j[:, None], 4)[:, 0].tolist() == found.tolist()
 

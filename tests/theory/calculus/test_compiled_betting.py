@@ -104,6 +104,18 @@ def test_the_computed_capital_stays_below_the_exact_one():
             assert computed == pytest.approx(float(k), rel=1e-9)
 
 
+def test_one_step_is_exact_to_what_is_taken_off():
+    rng = random.Random(2)
+    one, loss, factor = np.ones((1, 1)), np.zeros((1, 1)), np.full((1, 1), 0.01)
+    with mpmath.workdps(60):
+        for _ in range(60):
+            k = 2.0 ** rng.uniform(-60, -0.01)
+            at = mpmath.findroot(lambda z, k=k: mpmath.log(mpmath.ncdf(z)) - mpmath.log(mpmath.mpf(k)), _near(k))
+            won = mpmath.mpf(0.01) * mpmath.exp(-at * at / 2) / 4
+            found = mpmath.mpf(float(_loop(TABLE, one, loss, factor, np.array([0.25]), k, True)[0]))
+            assert -(2.0**-50) * k - 2.0**-38 * won < found - (k + won) <= 0
+
+
 def test_short_paths_do_without_the_import(monkeypatch):
     monkeypatch.setitem(sys.modules, "certiformer.theory.calculus.compiled_betting", None)
     assert target_upper(np.ones(300), np.zeros(300), 0.05) < 0.02

@@ -26,13 +26,13 @@ def block_upper(z: Array, j: Array, means: Array, block: int, delta: float, *, c
     """The upper limit of E Z at level 1 - delta, on the average of 16 orders; of 1 - E Z for the `complement`."""
     capital = _capital(z, j, means, block, delta, complement=complement)
     low, high = 0.0, float(np.nextafter(1.0, 0.0))
-    bar = (1.0 + 2.0**-48) / TARGET_SEVERAL_ORDERS
+    bar = (1.0 + 2.0**-48) / TARGET_SEVERAL_ORDERS  # mutants: rounding-margins
     if capital([high])[0] < bar:
         return 1.0
     while high - low > _TOLERANCE * high:
         ends = np.linspace(low, high, 9)  # mutants: the-same-root
         first = 1 + int(np.argmax(np.append(capital(ends[1:-1]) >= bar, True)))
-        low, high = float(ends[first - 1]), float(ends[first])
+        low, high = float(ends[first - 1]), float(ends[first])  # mutants: the-same-root
     return high
 
 
@@ -41,6 +41,7 @@ def block_evidence(
 ) -> float:
     """The capital won against "E Z >= mean" (1 - E Z for the `complement`), from 1, by bets that aim at this delta."""
     capital = _capital(z, j, means, block, delta, complement=complement)
+    # mutants: rounding-margins
     return float(capital([mean])[0]) * TARGET_SEVERAL_ORDERS / delta * (1.0 - 2.0**-48)
 
 
@@ -62,7 +63,7 @@ def _capital(
     squares = np.cumsum((y - centre) ** 2, axis=0)
     before = np.concatenate([np.zeros_like(squares[:1]), squares[:-1]])
     factor = 1.0 / np.sqrt(2.0 * math.pi * (PRIOR_WEIGHT / 4.0 + before) / (PRIOR_WEIGHT + seen) * (n - seen))
-    start = delta / TARGET_SEVERAL_ORDERS * (1.0 - 2.0**-48)
+    start = delta / TARGET_SEVERAL_ORDERS * (1.0 - 2.0**-48)  # mutants: rounding-margins
 
     def capital(means: Array | list[float]) -> Array:
         m = np.asarray(means)[:, None]
@@ -72,8 +73,9 @@ def _capital(
             stake = np.minimum(np.minimum(stake, k / (1.0 + slope - m)), (1.0 - k) / (m + slope))
             step = stake * (m - row)
             # Rounding is directed as in target_betting: the computed capital never exceeds the exact one.
+            # mutants: rounding-margins
             k = k * (1.0 - 2.0**-51) + (step - 2.0**-40 * np.abs(step) - 2.0**-50 * stake * (m + 2.0))
-            k = np.where(k < 1e-280, 0.0, np.minimum(k, 1.0))
+            k = np.where(k < 1e-280, 0.0, np.minimum(k, 1.0))  # mutants: rounding-margins
         return np.asarray(np.mean(k, axis=1), dtype=np.float64)
 
     return capital

@@ -24,12 +24,14 @@ _PARTS, _DEGREE = 16, 7
 
 def _table() -> Array:
     """Coefficients of u^7, ..., 1 on every part, where u in [-1, 1) runs through it."""
+    # mutants: any-nodes-interpolate
     nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
-    octaves = 2.0 ** np.arange(_LOWEST, -1.0)
+    octaves = 2.0 ** np.arange(_LOWEST, -1.0)  # mutants: nobody-looks
     starts = 1.0 + np.arange(_PARTS) / _PARTS
     k = octaves[:, None, None] * (starts[:, None] + (nodes + 1.0) / (2 * _PARTS))
     values = np.exp(-0.5 * ndtri(k) ** 2) / k
     inverse = np.linalg.inv(np.vander(nodes))
+    # mutants: the-rest-of-an-array
     return np.ascontiguousarray(values.reshape(-1, _DEGREE + 1) @ inverse.T)
 
 
@@ -67,9 +69,11 @@ def _loop(table: Any, w: Any, y: Any, factor: Any, means: Any, start: float, fin
                 stake = min(min(stake, capital * up[each]), (1.0 - capital) * down[each])
                 paid = means[each] * one
                 step = stake * (paid - loss)
+                # mutants: rounding-margins
                 lost = stake * paid * 2.0**-52 + abs(step) * 2.0**-40
+                # mutants: rounding-margins
                 capital = min(capital * (1.0 - 2.0**-51) + (step - lost), 1.0)
-                if capital < 1e-280:
+                if capital < 1e-280:  # mutants: rounding-margins
                     capital = 0.0
                 k[each] = capital
                 top[each] = max(top[each], capital)
