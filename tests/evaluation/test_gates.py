@@ -23,7 +23,6 @@ from certiformer.evaluation.gates import (
 from certiformer.evaluation.judge import Blocks, judge_helps, paired_blocks
 from certiformer.evaluation.planning import units_about
 from certiformer.evaluation.tries import task_scores
-from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
 from certiformer.theory.core.errors import InputError
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "gates.json").read_text())
@@ -91,22 +90,6 @@ def test_the_chance_of_a_verdict_is_that_of_the_gate():
         assert chance_of_verdict([n], rate, 0.05, 0.05)[0] == pytest.approx(exact, abs=1e-12)
 
 
-@pytest.mark.parametrize("v", VECTORS["running"], ids=str)
-def test_running_limits(v):
-    assert running_limits(v["n"], v["errors"], 0.05) == pytest.approx((v["lower"], v["upper"]), rel=1e-9, abs=1e-12)
-
-
-def test_capital_and_limits_of_real_losses():
-    for v in VECTORS["capital"]:
-        assert ln_capital(v["n"], v["total"], v["p"], v["side"]) == pytest.approx(v["ln"], abs=1e-9)
-    x = 0.3 * ((37 * np.arange(1, 401) % 101) / 101)
-    squares = squares_after(x, 0, 0.0)
-    assert squares == pytest.approx(3.238975794, rel=1e-9)
-    assert running_limits(400, float(np.sum(x)), 0.05, squares) == pytest.approx((0.1252031771, 0.1720945909), rel=1e-9)
-    parts = squares_after(x[:150], 0, 0.0) + squares_after(x[150:], 150, float(np.sum(x[:150])))
-    assert parts == pytest.approx(squares, rel=1e-12)
-
-
 def ln_capitals(x, m, delta=0.05):
     """ln of the capital against the mean m from above after every outcome: the sequence, written plainly."""
     t, sums = np.arange(1, len(x) + 1), np.cumsum(x)
@@ -147,29 +130,6 @@ def test_a_state_with_other_bets_is_refused():
         state["bets"][side] = state["bets"][side][:9]
     with pytest.raises(InputError, match="those of this version"):
         ConfidenceSequence.resume(state)
-
-
-@pytest.mark.parametrize("shape", ["constant", "ramp", "cycle", "step"])
-def test_running_limits_hold_the_average_whatever_the_rates_do(shape):
-    t = np.arange(1, 2001)
-    rates = {
-        "constant": np.full(2000, 0.05),
-        "ramp": 0.01 + 0.04 * t / 2000,
-        "cycle": 0.05 + 0.04 * np.sin(t / 100),
-        "step": np.where(t < 1000, 0.01, 0.2),
-    }[shape]
-    looks = np.array([20, 50, 100, 200, 400, 700, 1000, 1500, 2000])
-    averages = np.cumsum(rates)[looks - 1] / looks
-    missed = 0
-    for seed in range(120):
-        sums = np.cumsum(np.random.default_rng(seed).random(2000) < rates)[looks - 1]
-        # A rate lies outside the limits where the capital against it has reached 2/delta.
-        missed += any(
-            ln_capital(int(n), float(total), mean, side) >= math.log(2 / 0.05)
-            for n, total, mean in zip(looks, sums, averages, strict=True)
-            for side in (1, -1)
-        )
-    assert missed <= 12  # P(Bin(120, 0.05) > 12) < 0.01
 
 
 def test_an_anytime_gate_is_rarely_wrong_and_goes_on_after_a_restart():

@@ -2,12 +2,16 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from certiformer.lab.training.fitting import fit
 from certiformer.lab.training.losses import CLIP, ROBUST, named_loss
 from certiformer.lab.training.presets import Recipe
+from certiformer.theory.calculus import robust
 from certiformer.theory.core.errors import InputError, UnknownNameError
+
+POINTS = np.array([-50.0, -3.0, -1.0, -0.2, -1e-9, 0.0, 1e-9, 0.2, 0.5, 1.0, 2.0, 7.5, 1e6])
 
 
 @pytest.mark.parametrize("name", ROBUST)
@@ -22,6 +26,30 @@ def test_robust_losses_are_squared_near_zero_and_slower_far_away(name):
     assert 0.0 <= float(slope(jnp.float32(200.0))) < 40.0
     # A larger scale is nearer to the squared loss.
     assert far < float(named_loss(f"{name}:20")(jnp.float32(200.0), jnp.float32(0)))
+
+
+def test_one_implementation_serves_jax_under_jit_and_grad():
+    with jax.enable_x64(True):
+        x = jnp.asarray(POINTS)
+        pairs = [
+            (robust.catoni_wide, robust.catoni_wide),
+            (lambda v: robust.catoni_generalized(v, 1.5),) * 2,
+            (lambda v: robust.huber(v, 1.3),) * 2,
+            (lambda v: robust.log_truncated(v**2, 0.7),) * 2,
+        ]
+        for on_jax, on_numpy in pairs:
+            traced = jax.jit(on_jax)(x)
+            assert isinstance(traced, jax.Array)
+            expected = on_numpy(POINTS)
+            assert isinstance(expected, np.ndarray)
+            np.testing.assert_allclose(np.asarray(traced), expected, rtol=1e-12, atol=1e-15)
+
+        slope = jax.vmap(jax.grad(robust.catoni_wide))(x)
+        np.testing.assert_allclose(slope, (1 + abs(POINTS)) / (1 + abs(POINTS) + POINTS**2 / 2), rtol=1e-12)
+        np.testing.assert_allclose(
+            jax.vmap(jax.grad(lambda r: robust.huber(r, 1.3)))(x), np.clip(POINTS, -1.3, 1.3), rtol=1e-12
+        )
+        assert np.all(np.isfinite(jax.vmap(jax.grad(lambda r: robust.log_truncated(r**2, 0.7)))(x)))
 
 
 def test_a_robust_loss_trains():

@@ -81,9 +81,10 @@ def test_scale_level_and_range():
     sizes = np.tile([9.0, 7.0, 8.0], 40)
     ratio = [
         certiformer.bound("progressive.ratio", losses=x.tolist(), sizes=s.tolist(), largest=c, delta=0.05, skip=60)
-        for s, c in ((sizes, 10.0), (7 * sizes, 70.0))
+        for s, c in ((sizes, 10.0), (7 * sizes, 70.0), (sizes / 100, 0.1))
     ]
-    assert ratio[0].sound["value"].value == close(ratio[1].sound["value"].value)
+    assert ratio[1].sound["value"].value == close(ratio[0].sound["value"].value)
+    assert ratio[2].sound["value"].value == close(ratio[0].sound["value"].value)
     assert ratio[0].sound["value"].value > np.average(x[60:], weights=sizes[60:])
 
 

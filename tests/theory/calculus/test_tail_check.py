@@ -37,14 +37,19 @@ def test_what_is_shown_is_true_and_what_is_true_by_a_hair_is_shown() -> None:
         assert not tail_at_most(n, k, p, tail * (1 - hair))
         assert tail_at_least(n, k + 1, p, 1 - tail * (1 - hair))
         assert not tail_at_least(n, k + 1, p, 1 - tail * (1 + hair))
+        # What is false, by far less than the bits that are kept, is never shown.
+        for less in (Fraction(1, 10**31), Fraction(1, 10**60)):
+            assert not tail_at_most(n, k, p, tail * (1 - less))
+            assert not tail_at_least(n, k + 1, p, 1 - tail * (1 + less))
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "p"), [(5, 5, Fraction(1, 2)), (5, -1, Fraction(1, 2)), (5, 2, Fraction(0)), (5, 2, Fraction(1))]
+    ("n", "k", "p"),
+    [(5, 5, Fraction(1, 2)), (5, -1, Fraction(1, 2)), (5, 2, Fraction(0)), (5, 2, Fraction(1)), (5, 2, Fraction(3, 2))],
 )
 def test_nothing_is_shown_outside_the_range(n: int, k: int, p: Fraction) -> None:
     assert not tail_at_most(n, k, p, Fraction(2))
-    assert not tail_at_least(n, k + 1 if k == n else 0, p, Fraction(2))
+    assert not tail_at_least(n, k + 1 if k == n else max(k, 0), p, Fraction(2))
 
 
 def test_every_limit_that_is_found_is_confirmed_and_a_smaller_one_is_not() -> None:
@@ -59,6 +64,8 @@ def test_every_limit_that_is_found_is_confirmed_and_a_smaller_one_is_not() -> No
         assert lower_shown(n, k, Fraction(lower), share)
         if k < n:
             assert not upper_shown(n, k, Fraction(upper) * (1 - Fraction(1, 10**6)), share)
+        if k > 0:
+            assert not lower_shown(n, k, Fraction(lower) * (1 + Fraction(1, 10**6)) + Fraction(1, 10**12), share)
 
 
 def test_a_lower_limit_is_rounded_down() -> None:

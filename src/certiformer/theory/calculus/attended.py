@@ -84,8 +84,8 @@ class _Test:
         best = scipy.optimize.minimize_scalar(
             # mutants: any-multiplier-proves
             excess,
-            bounds=(scale - 25.0, scale + 5.0),
+            bounds=(scale - 25.0, scale + 5.0),  # mutants: any-multiplier-proves
             method="bounded",
-            options={"xatol": 1e-3},
+            options={"xatol": 1e-3},  # mutants: any-multiplier-proves
         )
         return bool(best.fun <= 0.0)

@@ -28,7 +28,7 @@ from certiformer.theory.core.lazy import Array, np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_SEARCHED = 1000
+MOST_SEARCHED = 1000  # mutants: any-chain-is-a-bound
 """Up to so many n each has a search of its own, the same as for a single n."""
 
 _DECADES = 12.0
@@ -131,7 +131,7 @@ def _chains(cover: Cover, radius: float, n: Array, additive: float, *, external:
         if coarse[-1].max() >= np.max(n) / 2.0:  # mutants: any-chain-is-a-bound
             break
     table = np.concatenate(coarse)
-    if len(n) <= MOST_SEARCHED:
+    if len(n) <= MOST_SEARCHED:  # mutants: any-chain-is-a-bound
         best, _ = _searched(sizes, table, n, external=external)
     else:
         best = _between_nodes(sizes, table, _nodes(n), n, external=external)
@@ -147,11 +147,11 @@ def _tabulated(cover: Cover, radius: float, start: int) -> Array:
 def _nodes(n: Array) -> Array:
     """Some of the n, the least and the largest among them: so many to a decade."""
     ordered = np.unique(n)
-    low, high = float(ordered[0]), float(ordered[-1])
+    low, high = float(ordered[0]), float(ordered[-1])  # mutants: any-chain-is-a-bound
     # mutants: any-chain-is-a-bound
     many = math.ceil(_NODES_PER_DECADE * math.log10(high / low)) + 1 if high > low else 1
     places = np.searchsorted(ordered, np.geomspace(low, high, many + 1))  # mutants: any-chain-is-a-bound
-    return np.unique(ordered[np.minimum(places, len(ordered) - 1)])
+    return np.unique(ordered[np.minimum(places, len(ordered) - 1)])  # mutants: any-chain-is-a-bound
 
 
 def _between_nodes(sizes: Callable[[Array], Array], table: Array, nodes: Array, n: Array, *, external: bool) -> Array:

@@ -26,7 +26,7 @@ REFINEMENT = 5e-4  # mutants: search-effort
 """Suprema over a cell are enclosed to this relative width; what is returned is the upper end."""
 _DEEPEST = 60  # mutants: search-effort
 _SMALLEST_DELTA = 1e-200  # mutants: ends-of-the-floats
-_MOST_COUNTS = 1_000_000
+_MOST_COUNTS = 1_000_000  # mutants: search-effort
 
 
 def log_e_value(k: int, n: int, v: float) -> float:

@@ -36,7 +36,9 @@ _FINEST = 1e-6  # mutants: search-effort
 _TILTS = 69  # mutants: search-effort
 # mutants: search-effort
 _LOGITS = (-28.0, 6.0)  # of a/(1/(2 sigma^2))
+# mutants: search-effort
 _WIDEST = 600.0  # ln M'/M
+# mutants: search-effort
 _WIDER = (1.0, 1.5, 2.5, 5.0, 12.0, 40.0, 200.0, 1e4)  # M'/M, while the radius is sought
 
 
@@ -123,13 +125,16 @@ def best_range(V: float, M: float, numerator: Any, weight: Any) -> Any:
             tilt = bernstein_tilt(V, M * math.exp(ln_factor))
             return numerator / tilt.lam + tilt.oracle * weight
 
+        # mutants: search-effort
         if not (math.isfinite(numerator) and math.isfinite(weight)) or 2.0 * V * numerator >= weight:
             return M  # it only rises
-        high = 1.0
+        high = 1.0  # mutants: search-effort
+        # mutants: search-effort
         while value(high) < value(high - 1.0) and high < _WIDEST:
-            high += 1.0
+            high += 1.0  # mutants: search-effort
+        # mutants: search-effort
         found = scipy.optimize.minimize_scalar(value, bounds=(0.0, high), method="bounded", options={"xatol": 1e-9})
-        return M * math.exp(min(0.0, float(found.x), key=value))
+        return M * math.exp(min(0.0, float(found.x), key=value))  # mutants: search-effort
 
     return each(best, numerator, weight)
 
@@ -224,11 +229,13 @@ def bernstein_best(
         return _best_radius(cover, M / kappa, n, values)
 
     radius = best_radius([M * ratio for ratio in _WIDER])
+    # mutants: search-effort
     for spread in (2.5, 1.1):  # ranges ever closer to the best; most often that is M itself
         chosen = best_range(V, M, required_log_size(cover, radius) / n, approximation + kappa * (radius + widen))
         if np.all(chosen == M):
             break
         near = np.asarray(chosen)[..., None] if several(chosen) else chosen
+        # mutants: search-effort
         radius = best_radius([np.maximum(M, near * spread ** (step / 6.0)) for step in range(-6, 7)])
     return bernstein(cover, radius, n, V=V, M=M, kappa=kappa, approximation=approximation, widen=widen)
 
@@ -361,9 +368,9 @@ def optimistic_best(
     found = scipy.optimize.minimize_scalar(
         # mutants: search-effort
         lambda x: at(float(x)).value,
-        bounds=(start - 0.3, start + 0.3),
+        bounds=(start - 0.3, start + 0.3),  # mutants: search-effort
         method="bounded",
-        options={"xatol": 1e-9},
+        options={"xatol": 1e-9},  # mutants: search-effort
     )
     return min(at(start), at(float(found.x)), key=lambda bound: bound.value)
 

@@ -38,10 +38,10 @@ def log_form_upper(x: Array, ln_inverse_delta: float, skip: int = 0, grid: Seque
     x, p = x[skip:], p[skip:]
     total = math.fsum(p)
     slack = [math.fsum(np.log1p(rate * (p - x))) for rate in grid]
-    target = ln_inverse_delta + math.log(len(grid)) + 1e-13 * len(x)
+    target = ln_inverse_delta + math.log(len(grid)) + 1e-13 * len(x)  # mutants: rounding-margins
     # Every lambda alone, paid for, is above the root; the one of them that pays least begins the search.
     high = min((target - one) / rate for rate, one in zip(grid, slack, strict=True))
-    low = high - (math.log(len(grid)) + 1.0) / grid[0]
+    low = high - (math.log(len(grid)) + 1.0) / grid[0]  # mutants: the-same-root
     while low < (middle := 0.5 * (low + high)) < high:
         exponents = [rate * middle + one for rate, one in zip(grid, slack, strict=True)]
         top = max(exponents)
@@ -49,7 +49,7 @@ def log_form_upper(x: Array, ln_inverse_delta: float, skip: int = 0, grid: Seque
             high = middle
         else:
             low = middle
-    return (total + high) / len(x) + 1e-13
+    return (total + high) / len(x) + 1e-13  # mutants: rounding-margins
 
 
 def best_lambda(x: Array, p: Array, ln_inverse_delta: float) -> float:
@@ -78,7 +78,7 @@ def ratio_upper(
         late = slice(skip - max(1, skip // 4), skip)
         theta = float(np.clip(math.fsum(total[late]) / math.fsum(sizes[late]), low, high))
     least, width = largest * (low - theta), largest * (high - low)
-    x = np.clip((total - theta * sizes - least) / width, 0.0, 1.0)
+    x = np.clip((total - theta * sizes - least) / width, 0.0, 1.0)  # mutants: rounding-margins
     excess = least + width * log_form_upper(x, ln_inverse_delta - math.log(0.9), skip, grid)
     mean_size = largest * (1.0 - log_form_upper(1.0 - sizes / largest, ln_inverse_delta - math.log(0.1), skip, grid))
     value = theta + max(excess, 0.0) / mean_size if mean_size > 0.0 else math.inf

@@ -68,9 +68,9 @@ def _supremum(function: Callable[[float], float]) -> float:
     found = scipy.optimize.minimize_scalar(
         # mutants: rounding-margins, search-effort
         lambda x: -function(math.exp(x)),
-        bounds=(start - 0.1, start + 0.1),
+        bounds=(start - 0.1, start + 0.1),  # mutants: search-effort
         method="bounded",
-        options={"xatol": 1e-10},
+        options={"xatol": 1e-10},  # mutants: search-effort
     )
     best = max(function(math.exp(start)), -float(found.fun))
     return math.ceil(best * _DIGITS + 1e-4) / _DIGITS  # mutants: search-effort

@@ -51,9 +51,9 @@ def ln_capital(n: int, total: float, p: float, side: Side, squares: float | None
         bernstein = ln_shares + side * h * (total - n * p) - psi * squares
         exponents = np.concatenate([exponents + math.log(0.25), bernstein + math.log(0.75)])
         sizes = np.concatenate([sizes, h * (total + n * p) + psi * squares])
-    exponents = exponents - 1e-15 * (8.0 + sizes)
+    exponents = exponents - 1e-15 * (8.0 + sizes)  # mutants: rounding-margins
     top = float(exponents.max())
-    return top + math.log(float(np.exp(exponents - top).sum())) - 1e-14
+    return top + math.log(float(np.exp(exponents - top).sum())) - 1e-14  # mutants: rounding-margins
 
 
 def running_limits(n: int, total: float, delta: float, squares: float | None = None) -> tuple[float, float]:
@@ -75,8 +75,8 @@ def running_limits(n: int, total: float, delta: float, squares: float | None = N
         inside = mean
         if inside == outside:
             return outside
-        while abs(outside - inside) > 1e-13 * max(inside, outside):
-            middle = 0.5 * (inside + outside)
+        while abs(outside - inside) > 1e-13 * max(inside, outside):  # mutants: rounding-margins
+            middle = 0.5 * (inside + outside)  # mutants: the-same-root
             if middle in (inside, outside):
                 break
             rejected = ln_capital(n, total, middle, side, squares) >= bar

@@ -12,11 +12,11 @@ from fractions import Fraction
 from certiformer.theory.calculus.tails import binomial_lower, binomial_upper
 from certiformer.theory.core.errors import FormulaError
 
-KEPT = 96
+KEPT = 96  # mutants: rounding-margins
 """A mantissa keeps this many bits and one."""
 MOST_ERRORS = 20_000
 """Each error costs half a millisecond of the kernel; beyond this many nothing is checked."""
-RESOLVED = 2**46
+RESOLVED = 2**46  # mutants: search-effort
 """Powers keep 97 bits: a tail of n examples that is nearer than n/2^46 to 1 is beyond them, and nothing is checked."""
 
 
@@ -30,7 +30,7 @@ def tail_at_most(n: int, k: int, p: Fraction, delta: Fraction) -> bool:
     """
     if not (0 <= k < n and 0 < p < 1):
         return False
-    total, e = _tail(n, k, p, rounded=1)
+    total, e = _tail(n, k, p, rounded=1)  # mutants: rounding-margins
     return total * delta.denominator <= delta.numerator << e
 
 
@@ -69,7 +69,7 @@ def exact_lower(id: str, errors: int, n: int, delta: float) -> float:
 
 
 def _in_reach(errors: int, n: int, distance: Fraction) -> bool:
-    return errors <= MOST_ERRORS and n + 2 * errors <= RESOLVED * distance
+    return errors <= MOST_ERRORS and n + 2 * errors <= RESOLVED * distance  # mutants: search-effort
 
 
 def _unconfirmed(side: str, n: int, k: int, limit: float) -> ArithmeticError:
@@ -94,7 +94,7 @@ def _power(q: int, b: int, x: int, rounded: int) -> tuple[int, int]:
     """(q/b)^x as (m, e), by squaring."""
     m, e = (q << 128) // b + rounded, 128
     for bit in bin(x)[3:]:
-        s = _excess(m * m, 2 * e)
+        s = _excess(m * m, 2 * e)  # mutants: nobody-looks
         m, e = ((m * m) >> s) + rounded, 2 * e - s
         if bit == "1":
             m = m * q // b + rounded
@@ -103,5 +103,5 @@ def _power(q: int, b: int, x: int, rounded: int) -> tuple[int, int]:
 
 def _excess(m: int, e: int) -> int:
     """How many bits of m / 2^e are beyond those that are kept."""
-    s = m.bit_length() - 1 - KEPT
-    return s if 0 <= s <= e else 0
+    s = m.bit_length() - 1 - KEPT  # mutants: rounding-margins
+    return s if 0 <= s <= e else 0  # mutants: nobody-looks

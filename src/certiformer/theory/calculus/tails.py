@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _CHUNK = 4096  # mutants: two-ways-to-one-number
-_MANY = 10**10
+_MANY = 10**10  # mutants: two-ways-to-one-number
+# mutants: two-ways-to-one-number
 _HUGE = 10**14  # floats hold no tail of such sums
+# mutants: two-ways-to-one-number
 _BLOCK = 0.01  # of a standard deviation
 
 
