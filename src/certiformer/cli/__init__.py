@@ -141,7 +141,7 @@ def main() -> None:
     except OSError as error:
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except MemoryError as error:
-        _fail(f"the memory does not suffice ({error or 'no more is given'}). Give fewer rows, columns or tensors")
+        _fail(f"the memory does not suffice ({str(error) or 'no more is given'}). Give fewer rows, columns or tensors")
     except KeyboardInterrupt:
         typer.secho("stopped", err=True)
         sys.exit(130)

@@ -17,6 +17,7 @@ from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._process import own_process
 from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.regular_file import regular
 
 
 def train(
@@ -234,7 +235,8 @@ def _write_bounds(along: Any, path: Path) -> dict[str, Any]:
 
 def _refuse_foreign(path: Path, ours: Sequence[str]) -> None:
     """A file of other arrays that happens to have the name is not overwritten."""
-    if not path.exists():
+    wanted = "a file that `certiformer train` wrote, or none"
+    if not regular(path, "--data", wanted).exists():
         return
     try:
         with zipfile.ZipFile(path) as archive:
@@ -242,7 +244,7 @@ def _refuse_foreign(path: Path, ours: Sequence[str]) -> None:
     except (OSError, zipfile.BadZipFile):
         names = set()
     if names != set(ours):
-        raise InputError("--data", str(path), "a file that `certiformer train` wrote, or none", "Choose another name")
+        raise InputError("--data", str(path), wanted, "Choose another name")
 
 
 def _write_examples(path: Path, task: Any, *, select: str) -> str:

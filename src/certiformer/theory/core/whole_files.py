@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.locks import locked_folder
+from certiformer.theory.core.regular_file import is_special
 
 
 def write_text(path: Path, text: str) -> None:
@@ -18,11 +21,20 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes, *, lasting: bool = True) -> None:
     """Write a file completely or not at all: an existing one survives a run that fails, or (`lasting`) a power cut."""
+    with whole_file(path, lasting=lasting) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write into that takes its name when all is written; `lasting` as for `write_bytes`."""
+    if is_special(path):
+        raise CertiformerError(f"cannot write {path}: it is a pipe, a socket or a device. Choose another place")
     # not a file of `tempfile`, which nobody else could read: the user's umask decides
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with temporary.open("xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             if lasting:
                 os.fsync(file.fileno())
