@@ -259,6 +259,34 @@ def test_a_full_disk_behind_the_output_is_one_line():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("gate x.npz --error 0.001", 141), ("gate --help", 141), ("gate none.npz --error 0.3", 2)],
+)
+def test_a_reader_who_has_gone_is_no_verdict(words, code, tmp_path):
+    """Exit code 1 would read as FAIL, whatever could not be said."""
+    predictions(tmp_path / "x.npz")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "certiformer", *words.split()], cwd=tmp_path, env=environment(), stdout=writing,
+            stderr=writing, timeout=120,
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+    assert done.returncode == code
+
+
+def test_without_docstrings_no_claim_is_made(tmp_path):
+    """python -OO removes them, and with them the conditions that a claim rests on."""
+    predictions(tmp_path / "x.npz")
+    done = command("certify", "x.npz", "--out", "o", cwd=tmp_path, env=environment(PYTHONOPTIMIZE="2"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "conditions" in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
 def test_the_c_locale_changes_no_number(tmp_path):
     predictions(tmp_path / "x.npz")
     plain = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
