@@ -10,6 +10,7 @@ import json
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,7 @@ from certiformer.evaluation.gates import share_of_run
 from certiformer.theory.calculus.running_mean import running_limits, squares_after
 from certiformer.theory.core.errors import InputError, refuse_unknown_options, shown
 from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.locks import held
 from certiformer.theory.core.schema import holding, require_shape, tables
 
 BLOCK, LONGEST_LINE = 65_536, 2**24
@@ -90,8 +92,17 @@ def watch(
         "better": declared.better,
         "metric": list(declared.metric),
     }
-    follower = Follower(settings, None if state is None else Path(state), patient=isinstance(source, (str, Path)))
-    return _followed(source, follower, declared, every)
+    with ExitStack() as begun:
+        if state is not None:
+            begun.enter_context(held(Path(state)))
+        follower = Follower(settings, None if state is None else Path(state), patient=isinstance(source, (str, Path)))
+        return _alone(begun.pop_all(), _followed(source, follower, declared, every))
+
+
+def _alone(held_state: ExitStack, reports: Iterator[Watched]) -> Iterator[Watched]:
+    """The reports, while nobody else has the state."""
+    with held_state:
+        yield from reports
 
 
 def _followed(

@@ -60,3 +60,17 @@ def locked_folder(folder: Path) -> Iterator[None]:
             held.callback(os.close, descriptor)
             held.enter_context(locked(descriptor, folder))
         yield
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """One run at a time with the file, which is replaced whole: the lock beside it goes with the process."""
+    try:
+        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise CertiformerError(f"cannot write {path}: {error.strerror}") from error
+    with ExitStack() as kept:
+        kept.callback(os.close, handle)
+        with suppress(NoLocking):  # no such locks there: one run at a time is up to the caller
+            kept.enter_context(locked(handle, path))
+        yield
