@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import certiformer
-from certiformer.theory.core import whole_files
+from certiformer.theory.core import locks, whole_files
 from certiformer.theory.core.errors import CertiformerError
 
 FILES = ("report.html", "report.json", "model-card.md", "badge.svg")
@@ -75,3 +75,22 @@ def test_a_set_that_cannot_be_written_leaves_the_one_before(name, tmp_path, monk
         other.write(tmp_path / "o")
     del before[name]
     assert {path.name: path.read_bytes() for path in (tmp_path / "o").iterdir() if path.is_file()} == before
+
+
+def test_a_file_has_one_holder_and_its_lock_goes_with_the_last(tmp_path):
+    """Whoever waits for a lock whose file was taken away meanwhile asks for the new one."""
+    count = tmp_path / "count"
+    count.write_text("0")
+
+    def add():
+        for _ in range(25):
+            with locks.held(count):
+                count.write_text(str(int(count.read_text()) + 1))
+
+    adding = [threading.Thread(target=add) for _ in range(4)]
+    for thread in adding:
+        thread.start()
+    for thread in adding:
+        thread.join(60)
+    assert count.read_text() == "100"
+    assert [path.name for path in tmp_path.iterdir()] == ["count"]

@@ -17,6 +17,7 @@ from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._process import own_process
 from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.locks import held
 from certiformer.theory.core.regular_file import regular
 
 
@@ -143,7 +144,7 @@ def train(
     along = _follow(bounds, every, delta, bounds_out)
     if along is not None:
         along.training = along_facts(recipe, {**tasks.settings(task_name), **chosen_task}, delta)
-    with jax.enable_x64(float64):
+    with held(out), jax.enable_x64(float64):  # checkpoint and examples belong together
         fitted = fit(
             model_name,
             task_name,
@@ -158,8 +159,8 @@ def train(
             look=None if along is None else along.look,
         )
         models.save(out, fitted.model, fitted.facts)
-    kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
-    running.unlink(missing_ok=True)
+        kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
+        running.unlink(missing_ok=True)
     report: dict[str, Any] = {"checkpoint": str(out), "examples": kept}
     if along is not None:
         report["bounds"] = _write_bounds(along, out.with_name("bounds.csv") if bounds_out is None else bounds_out)
@@ -205,10 +206,11 @@ def _byte_lm(
         if done % 200 < settings.batch or done == len(documents.stream):
             errors.print(f"{done:,} of {len(documents.stream):,} documents, the last 200: {mean:.4f} bits per byte")
 
-    state = byte_lm.run(documents, settings, running, minutes=math.inf if minutes is None else minutes, say=say)
-    facts = byte_lm.write_losses(losses, documents, state, settings)
-    byte_lm.save(out, state.weights())
-    running.unlink()
+    with held(out):
+        state = byte_lm.run(documents, settings, running, minutes=math.inf if minutes is None else minutes, say=say)
+        facts = byte_lm.write_losses(losses, documents, state, settings)
+        byte_lm.save(out, state.weights())
+        running.unlink(missing_ok=True)
     return {"checkpoint": str(out), "losses": str(losses), **facts}
 
 
