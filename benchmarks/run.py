@@ -185,7 +185,7 @@ Written by `make bench` on {date.today():%d %B %Y}, on {machine()}.
 Milliseconds of a step: processor time, and in brackets wall time, the fastest of the rounds of a column, all columns in
 turn. The ratio is the median over the rounds, with the smallest, the largest and the number of rounds. Wall time far
 above processor time: other programs had the cores, which costs caches and moves ratios. A run that was stopped
-continues from what it kept, so rows may come from several sittings. Targets missed: {missed} of {len(outcomes)}.
+continues from what it kept, so rows may come from several sittings. Targets missed here: {missed} of {len(outcomes)}.
 Peak, measured first: {_peaks(peaks)}, the most that products and sums reach which never leave the registers. (Products
 of matrices reach a third of it here: an earlier page called that the peak, so that a share was above 100 %.)
 Operations are counted as the kernel executes them; an exponential counts as 20, as many as ours has.

@@ -77,7 +77,18 @@ def test_table_has_a_row_per_result(capsys):
 
 
 @pytest.mark.parametrize(
-    "words", [["--recheck", "nowhere.json"], ["--recheck", "[1]"], ["nosuch.thm1"], ["--budget", "0"]]
+    "words",
+    [
+        ["--recheck", "nowhere.json"],
+        ["--recheck", "[1]"],
+        ["--recheck", '{"claims": ' + "[" * 200],
+        ["--recheck", '{"claims": [1]}'],
+        ["--recheck", '{"claims": [{"id": "trauger.lem3.1", "counterexample": {"attack": "trauger.lem3.1"}}]}'],
+        ["--recheck", '{"id": "trauger.lem3.1", "version": "printed", "attack": "trauger.lem3.1", "data": {}}'],
+        ["--recheck", '{"id": "deora.eq14", "version": "printed", "attack": "deora.eq14", "data": [["a", 1]]}'],
+        ["nosuch.thm1"],
+        ["--budget", "0"],
+    ],
 )
 def test_mistakes_are_named(words):
     done = invoke(*words)

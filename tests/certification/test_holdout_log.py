@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -98,6 +99,29 @@ def test_nobody_starts_again(tmp_path):
     Ledger.new(tmp_path / "four", LABELS)
     with pytest.raises(InputError, match="never started again"):
         Ledger.new(tmp_path / "four", LABELS)
+
+
+def test_of_several_who_begin_at_once_one_does(tmp_path):
+    """Each was told a hash to publish, and the chain was broken by the second."""
+    folder, said, errors = tmp_path / "begun", [], []
+    folder.mkdir()
+
+    def begin():
+        try:
+            said.append(Ledger.new(folder, LABELS).head)
+        except InputError as refused:
+            errors.append(str(refused))
+
+    beginning = [threading.Thread(target=begin) for _ in range(3)]
+    with (folder / LOG).open("ab") as log, locks.locked(log, folder / LOG):
+        for thread in beginning:
+            thread.start()
+        time.sleep(0.3)  # all of them have opened the file
+    for thread in beginning:
+        thread.join(60)
+    assert said == [Ledger.open(folder).head]
+    assert ["never started again" in error for error in errors] == [True] * 2
+    assert replay(folder).agrees
 
 
 def majority_vote(random, m, models):

@@ -17,6 +17,8 @@ import pytest
 import certiformer
 from certiformer.certification.verify import schema
 from certiformer.cli import main
+from certiformer.theory.core import locks
+from certiformer.theory.core.errors import CertiformerError
 from certiformer.theory.core.schema import violations
 from subprocesses import python_path
 
@@ -93,6 +95,21 @@ def test_watch_survives_a_restart(run, tmp_path):
     assert run("watch", "s.txt", "--certified", 0.05, "--state", "state.json").code == 2
 
 
+def test_a_state_has_one_watcher_at_a_time(tmp_path, monkeypatch):
+    """The later one would write its state over what the first had counted, an alarm among it."""
+    state = tmp_path / "s.json"
+    monkeypatch.setattr(locks, "WAIT_SECONDS", 0.05)
+    first = certiformer.watch(["0"] * 200, state=state)
+    assert next(first).n == 100
+    with pytest.raises(CertiformerError, match="another process has held"):
+        certiformer.watch(["1"], state=state)
+    assert [now.n for now in first] == [200]
+    assert [now.n for now in certiformer.watch(["1"], state=state)] == [201]
+    begun = certiformer.watch(["1"], state=state)
+    del begun  # never asked for a report
+    assert [now.n for now in certiformer.watch(["1"], state=state)] == [202]
+
+
 def test_a_restart_never_passes_over_other_outcomes(run, tmp_path):
     words = ("--state", "s.json", "--certified", 0.05, "--fail-on-alarm")
     (tmp_path / "monday.txt").write_text("0\n" * 40 + "1\n" * 60)
@@ -108,7 +125,7 @@ def test_a_restart_never_passes_over_other_outcomes(run, tmp_path):
         refused = run("watch", other, *words)
         assert refused.code == 2
         assert "the 100 outcomes that s.json has counted" in refused.err
-    found = run("watch", "-", *words, "--json", stdin=_Lines(["0"] * 200))
+    found = run("watch", "-", *words, "--json", stdin=_lines(["0"] * 200))
     assert json.loads(found.out.splitlines()[-1])["n"] == 300
     assert found.code == 1
 
@@ -120,32 +137,32 @@ def test_watch_reads_what_people_log(run, tmp_path):
     assert found["n"] == 80
     assert found["mean"] == pytest.approx(0.375)
     assert "declare their range" in run("watch", "s.jsonl").err
-    assert "line 1" in run("watch", "-", stdin=_Lines(["nonsense"])).err
-    right = json.loads(run("watch", "-", "--higher-is-better", "--json", stdin=_Lines(["1"] * 50)).out)
+    assert "line 1" in run("watch", "-", stdin=_lines(["nonsense"])).err
+    right = json.loads(run("watch", "-", "--higher-is-better", "--json", stdin=_lines(["1"] * 50)).out)
     assert right["mean"] == 0.0
     assert run("watch", "absent.txt").code == 2
 
 
 def test_watch_keeps_what_came_before_a_line_it_cannot_read(run, tmp_path):
     words = ("watch", "-", "--state", "s.json", "--json")
-    found = run(*words, stdin=_Lines(["0"] * 30 + ["\ufffd"]))
+    found = run(*words, stdin=_lines(["0"] * 30 + ["\ufffd"]))
     assert found.code == 2
     assert "line 31" in found.err
     assert json.loads(found.out)["n"] == 30
-    assert json.loads(run(*words, stdin=_Lines(["0"] * 20)).out)["n"] == 50
+    assert json.loads(run(*words, stdin=_lines(["0"] * 20)).out)["n"] == 50
     (tmp_path / "bytes.txt").write_bytes(b"0\n1\n\xff\xfe\n")
     assert "line 3" in run("watch", "bytes.txt").err
 
 
 def test_watch_never_guesses(run):
-    assert "--higher-is-better" in run("watch", "-", stdin=_Lines(["true"])).err
+    assert "--higher-is-better" in run("watch", "-", stdin=_lines(["true"])).err
     for word, wrong in (("true", 0.0), ("right", 0.0), ("wrong", 1.0), ("0", 1.0)):
-        found = json.loads(run("watch", "-", "--higher-is-better", "--json", stdin=_Lines([word] * 10)).out)
+        found = json.loads(run("watch", "-", "--higher-is-better", "--json", stdin=_lines([word] * 10)).out)
         assert found["mean"] == wrong, word
-    scores = _Lines(['{"score": 8}'] * 10)
+    scores = _lines(['{"score": 8}'] * 10)
     assert json.loads(run("watch", "-", "--range", 0, 10, "--json", stdin=scores).out)["mean"] == 2.0
     for line in ("nan", '{"loss": null}', '{"loss": "x"}', "{", "[1]", '{"other": 1}', "1e400"):
-        assert run("watch", "-", "--range", 0, 1, stdin=_Lines([line])).code == 2, line
+        assert run("watch", "-", "--range", 0, 1, stdin=_lines([line])).code == 2, line
 
 
 @pytest.mark.parametrize("words", [(), ("--range", 0, 1)])
@@ -207,7 +224,7 @@ def test_verdicts_of_other_verbs_are_exit_codes(run, tmp_path):
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"settings": {}}', "\x00"])
 def test_a_state_of_something_else_is_refused(run, tmp_path, content):
     (tmp_path / "s.json").write_text(content)
-    found = run("watch", "-", "--state", "s.json", stdin=_Lines(["0"]))
+    found = run("watch", "-", "--state", "s.json", stdin=_lines(["0"]))
     assert found.code == 2
     assert "--state" in found.err
 
@@ -271,20 +288,9 @@ def test_a_killed_watch_leaves_a_whole_state(tmp_path):
     assert (last["n"], last["mean"]) == (6000, pytest.approx(rows.mean()))
 
 
-class _Lines:
+def _lines(lines):
     """Standard input with the given lines."""
-
-    def __init__(self, lines):
-        self.lines = lines
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return None
-
-    def __iter__(self):
-        return iter(line + "\n" for line in self.lines)
+    return io.StringIO("".join(f"{line}\n" for line in lines))
 
 
 def test_compare_and_select_carry_a_report(run):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 import certiformer
 from certiformer.certification import holdout_log
+from certiformer.cli import main
 from subprocesses import python_path
 
 FILES = ("report.html", "report.json", "model-card.md", "badge.svg")
@@ -208,6 +210,43 @@ def test_a_read_only_installation_and_no_home(tmp_path):
             assert "--ledger" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "look X.csv", "certify X.jsonl", "gate X.eval --error 0.3", "compare x.npz X.npz",
+        "select X.parquet --error 0.3", "certify --fit X.toml", "certify x.npz --out o --proof", "compose X.toml",
+        "inspect X.safetensors --no-cache",
+        "verify X.json", "gate x.npz --error 0.3 --anytime X.json", "gate x.npz --error 0.3 --ledger X.json",
+        "watch w.txt --state X.json", "holdout new h --data X.npz", "audit --recheck X.json",
+        "plan --error 0.3 --plot X.svg", "reproduce li.misspecified --from X.runs --out o",
+        "train byte_lm --text X.txt", "train shallow_encoder --task mnist --data X.npz --out m.safetensors",
+    ],
+)  # fmt: skip
+def test_a_pipe_or_a_device_is_no_file(words, tmp_path, monkeypatch, capsys):
+    """Nobody writes into the pipe: whoever opens it waits for ever. A device would be replaced by what is written."""
+    monkeypatch.chdir(tmp_path)
+    predictions(tmp_path / "x.npz")
+    (tmp_path / "w.txt").write_text("0\n1\n")
+    (tmp_path / "o").mkdir()
+    pipes = [tmp_path / word for word in words.split() if word.startswith("X.")] or [tmp_path / "o" / "proof.v"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    monkeypatch.setattr(sys, "argv", ["certiformer", *words.split()])
+    with pytest.raises(SystemExit) as left:
+        main()
+    said = capsys.readouterr().err
+    assert (left.value.code, said.count("\n"), said[:6]) == (2, 1, "error:"), said
+    assert all(stat.S_ISFIFO(pipe.stat().st_mode) for pipe in pipes)
+
+
+@pytest.mark.parametrize("source", ["/dev/zero", "-"])
+def test_a_line_without_an_end_is_refused_in_time(source):
+    with Path("/dev/zero").open("rb") as endless:
+        done = command("watch", source, stdin=endless)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "at most" in done.stderr
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_behind_the_output_is_one_line():
     with Path("/dev/full").open("w") as full:
@@ -218,6 +257,34 @@ def test_a_full_disk_behind_the_output_is_one_line():
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("gate x.npz --error 0.001", 141), ("gate --help", 141), ("gate none.npz --error 0.3", 2)],
+)
+def test_a_reader_who_has_gone_is_no_verdict(words, code, tmp_path):
+    """Exit code 1 would read as FAIL, whatever could not be said."""
+    predictions(tmp_path / "x.npz")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "certiformer", *words.split()], cwd=tmp_path, env=environment(), stdout=writing,
+            stderr=writing, timeout=120,
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+    assert done.returncode == code
+
+
+def test_without_docstrings_no_claim_is_made(tmp_path):
+    """python -OO removes them, and with them the conditions that a claim rests on."""
+    predictions(tmp_path / "x.npz")
+    done = command("certify", "x.npz", "--out", "o", cwd=tmp_path, env=environment(PYTHONOPTIMIZE="2"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "conditions" in done.stderr
+    assert not (tmp_path / "o").exists()
 
 
 def test_the_c_locale_changes_no_number(tmp_path):

@@ -5,6 +5,9 @@ import importlib.util
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -156,6 +159,28 @@ def test_the_targets_of_make_exist():
         for target in re.findall(r"`?make ([a-z-]+)`?", page.read_text()):
             if f"make {target}" in re.findall(r"(?:`|^)(make [a-z-]+)", page.read_text(), re.MULTILINE):
                 assert re.search(rf"^{target}\b.*:", makefile, re.MULTILINE), f"{page.name}: make {target}"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("found", ["python3.11", "python3.13", "python3"])
+def test_make_takes_whichever_python_is_there(found, tmp_path):
+    """A name that does not run, as one of pyenv without its version, is passed over."""
+    for name, line in (("python3.12", "exit 127"), (found, f'exec {sys.executable} "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        [shutil.which("make"), "--eval", "told: ; @: $(info $(PYTHON))", "told"],
+        cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stdout.split()[-1:] == [found], done.stderr
+
+
+def test_the_metadata_name_the_pythons_that_were_tried():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    table = (ROOT / "docs" / "install.md").read_text().partition("<!-- versions -->")[2].partition("<!-- end")[0]
+    works = re.findall(r"^\| (3\.\d+) \| works ", table, re.MULTILINE)
+    assert works == [word.rpartition(" ")[2] for word in project["classifiers"] if re.search(r":: 3\.\d+$", word)]
+    assert project["requires-python"] == f">={works[0]}"
 
 
 def test_the_files_that_make_names_exist():

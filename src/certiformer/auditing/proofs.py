@@ -37,6 +37,7 @@ from certiformer.report.numbers import percent, percent_down, percent_up
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import read_json
 from certiformer.theory.core.report import confidence_text
+from certiformer.theory.core.whole_files import write_text
 
 Pairs = Sequence[tuple[int, int]]
 
@@ -297,10 +298,7 @@ def write_proof(document: Mapping[str, Any], path: str | Path, data: str | Path 
         raise InputError("--proof=count", None, "a file of labels and predictions, for the kernel to count")
     pairs = pairs_of(document, data) if asked == COUNT and data is not None else None
     text, target = proof_of(document, pairs), Path(path)
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CertiformerError(f"cannot write {target}: {error.strerror}") from error
+    write_text(target, text)
     if "comparison" in document or _is_gate(document):
         again = "save what --json prints as numbers.json, then certiformer verify numbers.json --proof"
     else:

@@ -30,12 +30,14 @@ from certiformer.auditing.search import Search
 from certiformer.auditing.workers import spread
 from certiformer.theory.core import find, results
 from certiformer.theory.core.bound import json_number
-from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.threads import cores
 
 BUDGET = 60.0
 # Below so many nominal seconds of work, starting processes costs more than it saves.
 _WORTH_SPREADING = 8.0
+_ODD = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What formulas raise that are given the data of a stranger."""
 
 Progress = Callable[[int, int, str], None]
 Memory = dict[str, tuple[list[Candidate], int]]
@@ -259,8 +261,15 @@ def recheck(document: Mapping[str, Any]) -> Verdict:
     if name not in known:
         raise InputError("--recheck", name, f"an attack on {claim.id} {claim.version}: {', '.join(known) or 'none'}")
     attack = known[name]
-    instance = attack.instance(data, claim.version)
-    bound = Bounds(attack, claim.version)(instance.inputs, instance.bound)
+    try:
+        with np.errstate(all="ignore"):
+            instance = attack.instance(data, claim.version)
+            bound = Bounds(attack, claim.version)(instance.inputs, instance.bound)
+    except CertiformerError:
+        raise
+    except _ODD as error:
+        why = f"{type(error).__name__}: {error}"
+        raise InputError("--recheck", name, "an attack with data that rebuild its instance", why[:200]) from error
     if bound is None:
         return Verdict(claim, "survived", attacks=1, why="the claim says nothing about this instance")
     found = ratio(instance.attained, bound, attack.sense)
@@ -281,13 +290,12 @@ def recorded(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The counterexamples in a document: one of them, or the whole output of an audit."""
     if "claims" not in document:
         return [dict(document)]
-    return [
-        {
-            "id": c["id"],
-            "version": c["version"],
-            "attack": c["counterexample"]["attack"],
-            "data": c["counterexample"]["data"],
-        }
-        for c in document["claims"]
-        if c.get("counterexample")
-    ]
+    found = []
+    try:
+        for claim in document["claims"]:
+            if example := claim.get("counterexample"):
+                found.append({name: claim[name] for name in ("id", "version")})
+                found[-1] |= {name: example[name] for name in ("attack", "data")}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError("--recheck", "claims", "what `certiformer audit --json` prints", repr(error)[:200]) from error
+    return found

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,9 +22,9 @@ import numpy.typing as npt
 from certiformer.certification.sample import Sample
 from certiformer.evaluation.gates import AnytimeGate, share_of_run
 from certiformer.evaluation.order import hash_order
-from certiformer.theory.core.errors import CertiformerError, InputError
+from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.json_reader import read_json
-from certiformer.theory.core.locks import NoLocking, locked
+from certiformer.theory.core.locks import held
 from certiformer.theory.core.schema import TEXTS, holding, record, tables, violations
 from certiformer.theory.core.whole_files import write_text
 
@@ -108,20 +107,6 @@ def _changed(path: Path, kind: str, option: str) -> InputError:
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
     write_text(path, json.dumps(content) + "\n")
-
-
-@contextlib.contextmanager
-def held(path: Path) -> Iterator[None]:
-    """One run at a time: the lock goes with the process that holds it."""
-    try:
-        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise CertiformerError(f"cannot write {path}: {error.strerror}") from error
-    with contextlib.ExitStack() as kept:
-        kept.callback(os.close, handle)
-        with contextlib.suppress(NoLocking):  # no such locks there: one run at a time is up to the caller
-            kept.enter_context(locked(handle, path))
-        yield
 
 
 # --- the ledger of a pipeline -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from certiformer.certificates.holdout import HoldOut
 from certiformer.certificates.mean_loss import MeanLoss
 from certiformer.certification import comparing
 from certiformer.certification.declaration import MOVED, Declaration
-from certiformer.certification.gate_files import Ledger, Run, State, digest, held, items_of
+from certiformer.certification.gate_files import Ledger, Run, State, digest, items_of
 from certiformer.certification.losses import Asked, Units, clipped, means_of, range_said, records
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources.table import Outcome
@@ -45,6 +45,7 @@ from certiformer.evaluation.tries import Kind, task_scores
 from certiformer.report.numbers import percent
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.hypothesis import assumed
+from certiformer.theory.core.locks import held
 from certiformer.theory.core.report import Report, Statement, confidence_text, fitting, visible
 
 EXIT = {"pass": 0, "fail": 1, "undecided": 3}

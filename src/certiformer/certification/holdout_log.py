@@ -205,7 +205,7 @@ class Ledger:
             raise InputError("heldout_labels", "no examples", "at least one held-out example")
         place.mkdir(parents=True, exist_ok=True)
         with (place / LOG).open("ab") as log, locked(log, place / LOG):
-            if log.tell() > 0:
+            if log.seek(0, os.SEEK_END) > 0:  # somebody else may have begun it while this one waited
                 raise InputError("ledger", str(place), "a new folder", "A ledger is never started again")
             held = _Held(values, np.frombuffer(os.urandom(32), np.uint8), names)
             content = io.BytesIO()

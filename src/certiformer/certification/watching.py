@@ -10,10 +10,11 @@ import json
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -23,11 +24,12 @@ from certiformer.evaluation import ConfidenceSequence, Monitor
 from certiformer.evaluation._given import failure_probability
 from certiformer.evaluation.gates import share_of_run
 from certiformer.theory.calculus.running_mean import running_limits, squares_after
-from certiformer.theory.core.errors import InputError, refuse_unknown_options
+from certiformer.theory.core.errors import InputError, refuse_unknown_options, shown
 from certiformer.theory.core.json_reader import read_json
+from certiformer.theory.core.locks import held
 from certiformer.theory.core.schema import holding, require_shape, tables
 
-BLOCK = 65_536
+BLOCK, LONGEST_LINE = 65_536, 2**24
 SAVED_EVERY = 1.0
 """Seconds between two states of a file: it can be read again from where the last one stands, a pipe cannot."""
 CONDITIONS = (
@@ -90,8 +92,17 @@ def watch(
         "better": declared.better,
         "metric": list(declared.metric),
     }
-    follower = Follower(settings, None if state is None else Path(state), patient=isinstance(source, (str, Path)))
-    return _followed(source, follower, declared, every)
+    with ExitStack() as begun:
+        if state is not None:
+            begun.enter_context(held(Path(state)))
+        follower = Follower(settings, None if state is None else Path(state), patient=isinstance(source, (str, Path)))
+        return _alone(begun.pop_all(), _followed(source, follower, declared, every))
+
+
+def _alone(held_state: ExitStack, reports: Iterator[Watched]) -> Iterator[Watched]:
+    """The reports, while nobody else has the state."""
+    with held_state:
+        yield from reports
 
 
 def _followed(
@@ -128,11 +139,19 @@ def _followed(
         raise stopped
 
 
+def lines_of(file: TextIO) -> Iterator[str]:
+    """Line by line; one that does not end (of a device, or of no text at all) is refused before it fills the memory."""
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise InputError("line", shown(line), f"at most {LONGEST_LINE:,} characters", "A line is one outcome")
+        yield line.removeprefix("\ufeff")  # what some programs begin a text with
+
+
 def _lines(path: Path) -> Iterator[str]:
     try:
         # Bytes that are no text become a line that cannot be read, with its number.
         with path.open(encoding="utf-8", errors="replace") as file:
-            yield from file
+            yield from lines_of(file)
     except OSError as error:
         raise InputError("file", str(path), "a readable file of outcomes, or -", str(error.strerror)) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import logging
@@ -50,10 +51,7 @@ MOVED = {
 
 
 class _Command(typer.core.TyperCommand):
-    """A command whose option `--proof` may do without its value, and whose options have one value each, said once.
-
-    A reader who has gone is left to `main`.
-    """
+    """A command whose option `--proof` may do without its value, and whose options have one value each, said once."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if any(one.name == "proof" and not getattr(one, "is_flag", False) for one in self.params):
@@ -64,12 +62,6 @@ class _Command(typer.core.TyperCommand):
             if once and said.count(one) > 1:
                 raise InputError(one.opts[0], f"{said.count(one)} values", "one value", "Only one of them can be meant")
         return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as gone:
-            raise BrokenPipeError from gone  # without its number: with it typer ends with 1, the verdict of a gate
 
 
 def application(verbs: Sequence[str] = VERBS) -> typer.Typer:
@@ -135,22 +127,34 @@ def main() -> None:
             raise
         _fail(f"this needs {error.name}, which the extra [{extra}] installs: pip install 'certiformer[{extra}]'")
     except BrokenPipeError:
-        # Whoever read our output has gone: nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        _reader_has_gone()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # typer ends with 1 then, the verdict of a gate
+            _reader_has_gone()
+        raise
     except OSError as error:
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except MemoryError as error:
-        _fail(f"the memory does not suffice ({error or 'no more is given'}). Give fewer rows, columns or tensors")
+        _fail(f"the memory does not suffice ({str(error) or 'no more is given'}). Give fewer rows, columns or tensors")
     except KeyboardInterrupt:
-        typer.secho("stopped", err=True)
-        sys.exit(130)
+        _leave(130, "stopped")
     except Exception:
-        traceback.print_exc()
-        sys.exit(70)  # a defect of ours: 1 would be the verdict of a gate
+        _leave(70, traceback.format_exc())  # a defect of ours: 1 would be the verdict of a gate
 
 
 def _fail(message: str) -> None:
     # Names from files stand in it: control characters are made visible.
-    typer.secho(f"error: {visible(message)}", err=True, fg=typer.colors.RED)
-    sys.exit(2)
+    _leave(2, typer.style(f"error: {visible(message)}", fg=typer.colors.RED))
+
+
+def _leave(code: int, said: str) -> None:
+    """End with this code, also where nobody reads what is said."""
+    with contextlib.suppress(OSError):
+        typer.echo(said, err=True)
+    sys.exit(code)
+
+
+def _reader_has_gone() -> None:
+    """Nothing is left to say to whoever read our output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(141)

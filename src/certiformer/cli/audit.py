@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from certiformer.cli._output import Form, answered, console, forms, progress_bar
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.json_reader import NotJson, parse_json, read_json
 
 if TYPE_CHECKING:
     from certiformer.auditing.attack import Verdict
@@ -70,12 +70,11 @@ def _row(verdict: Verdict) -> dict[str, Any]:
 
 def _document(text: str) -> dict[str, Any]:
     """A JSON document given as text, or as the name of a file (`-` is standard input)."""
+    if text != "-" and not text.lstrip().startswith("{"):
+        return read_json(Path(text), "a JSON document, or a file with one (--recheck)")
     try:
-        if not text.lstrip().startswith("{"):
-            text = sys.stdin.read() if text == "-" else Path(text).read_text()
-        document = json_module.loads(text)
-    except (OSError, ValueError) as error:
-        raise InputError("--recheck", text[:80], "a JSON document, or a file with one", str(error)) from error
-    if not isinstance(document, dict):
-        raise InputError("--recheck", text[:80], "one JSON object")
-    return document
+        return parse_json(sys.stdin.read() if text == "-" else text)
+    except NotJson as error:
+        raise InputError(
+            "--recheck", text, "a JSON document, or a file with one", f"It cannot be read: {error}"
+        ) from None

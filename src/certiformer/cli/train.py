@@ -17,6 +17,8 @@ from certiformer.cli._output import Json, console, print_json
 from certiformer.cli._process import own_process
 from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.locks import held
+from certiformer.theory.core.regular_file import regular
 
 
 def train(
@@ -142,7 +144,7 @@ def train(
     along = _follow(bounds, every, delta, bounds_out)
     if along is not None:
         along.training = along_facts(recipe, {**tasks.settings(task_name), **chosen_task}, delta)
-    with jax.enable_x64(float64):
+    with held(out), jax.enable_x64(float64):  # checkpoint and examples belong together
         fitted = fit(
             model_name,
             task_name,
@@ -157,8 +159,8 @@ def train(
             look=None if along is None else along.look,
         )
         models.save(out, fitted.model, fitted.facts)
-    kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
-    running.unlink(missing_ok=True)
+        kept = task_name if given_file else _write_examples(examples, fitted.task, select=recipe.select)
+        running.unlink(missing_ok=True)
     report: dict[str, Any] = {"checkpoint": str(out), "examples": kept}
     if along is not None:
         report["bounds"] = _write_bounds(along, out.with_name("bounds.csv") if bounds_out is None else bounds_out)
@@ -204,10 +206,11 @@ def _byte_lm(
         if done % 200 < settings.batch or done == len(documents.stream):
             errors.print(f"{done:,} of {len(documents.stream):,} documents, the last 200: {mean:.4f} bits per byte")
 
-    state = byte_lm.run(documents, settings, running, minutes=math.inf if minutes is None else minutes, say=say)
-    facts = byte_lm.write_losses(losses, documents, state, settings)
-    byte_lm.save(out, state.weights())
-    running.unlink()
+    with held(out):
+        state = byte_lm.run(documents, settings, running, minutes=math.inf if minutes is None else minutes, say=say)
+        facts = byte_lm.write_losses(losses, documents, state, settings)
+        byte_lm.save(out, state.weights())
+        running.unlink(missing_ok=True)
     return {"checkpoint": str(out), "losses": str(losses), **facts}
 
 
@@ -234,7 +237,8 @@ def _write_bounds(along: Any, path: Path) -> dict[str, Any]:
 
 def _refuse_foreign(path: Path, ours: Sequence[str]) -> None:
     """A file of other arrays that happens to have the name is not overwritten."""
-    if not path.exists():
+    wanted = "a file that `certiformer train` wrote, or none"
+    if not regular(path, "--data", wanted).exists():
         return
     try:
         with zipfile.ZipFile(path) as archive:
@@ -242,7 +246,7 @@ def _refuse_foreign(path: Path, ours: Sequence[str]) -> None:
     except (OSError, zipfile.BadZipFile):
         names = set()
     if names != set(ours):
-        raise InputError("--data", str(path), "a file that `certiformer train` wrote, or none", "Choose another name")
+        raise InputError("--data", str(path), wanted, "Choose another name")
 
 
 def _write_examples(path: Path, task: Any, *, select: str) -> str:

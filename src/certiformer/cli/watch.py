@@ -42,14 +42,14 @@ def watch(
     A line is a number, right or wrong, or a JSON object with loss or error (1 is bad), or with correct or score (1 is
     good). A silent alarm proves nothing. Labels that arrive because somebody complained are not a sample.
     """
-    from certiformer.certification.watching import CONDITIONS, NOT_CHECKED
+    from certiformer.certification.watching import CONDITIONS, NOT_CHECKED, lines_of
     from certiformer.certification.watching import watch as run
     from certiformer.report.numbers import rounded_down, rounded_up
 
     if fail_on_alarm and certified is None:
         raise InputError("--fail-on-alarm", "no --certified", "the mean that must not be exceeded", "--certified 0.05")
     sounded = shown = False
-    given: Any = _standard_input() if source == "-" else source
+    given: Any = lines_of(_standard_input()) if source == "-" else source
     for now in run(
         given,
         certified=certified,

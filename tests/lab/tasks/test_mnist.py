@@ -124,6 +124,16 @@ def test_bad_folders_and_files(folder, tmp_path):
     write_idx(folder / "t10k-labels-idx1-ubyte", np.zeros(5))
     with pytest.raises(InputError, match="n images and n labels"):
         tasks.build("mnist", KEY, n=1, path=str(folder))
+    packed = folder / "train-images-idx3-ubyte.gz"
+    whole = packed.read_bytes()
+    for content in (whole[:-20], b"", b"no gzip", gzip.compress(bytes(2**27))):
+        packed.write_bytes(content)
+        with pytest.raises(InputError, match=r"gzip file|zip bomb|IDX file"):
+            read_idx(packed)
+    short.write_bytes(b"\0\0\x08\x03" + 3 * b"\x80\0\0\0")
+    with pytest.raises(InputError, match="entries"):
+        read_idx(short)
+    packed.write_bytes(whole)
     (folder / "t10k-labels-idx1-ubyte").unlink()
     with pytest.raises(InputError, match="t10k-labels"):
         tasks.build("mnist", KEY, n=1, path=str(folder))

@@ -87,6 +87,12 @@ def test_it_learns_and_a_kill_changes_no_bit(tmp_path: Path) -> None:
         assert np.array_equal(value, resumed.arrays()[name]), name
     with pytest.raises(InputError, match="same settings"):
         run(data, Settings(**{**vars(SMALL), "rate": 0.1}), tmp_path / "parts")
+    written_so_far = (tmp_path / "parts").read_bytes()
+    for damaged in (b"", b"PK", written_so_far[: len(written_so_far) // 2]):
+        (tmp_path / "parts").write_bytes(damaged)
+        with pytest.raises(InputError, match="--no-resume"):
+            run(data, SMALL, tmp_path / "parts")
+    assert {path.name for path in tmp_path.iterdir()} == {"whole", "parts"}
 
 
 def test_a_pass_that_the_clock_ends_scores_the_held_out(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from certiformer.cli.train import train
 from certiformer.lab import models, tasks, training
 from certiformer.lab.training import PRESETS, Recipe, fit, kernels, preset
+from certiformer.theory.core import locks
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
 SMALL = {
@@ -101,7 +102,7 @@ def app(monkeypatch, tmp_path):
     return lambda *words: CliRunner().invoke(application, list(words))
 
 
-def test_command_line_writes_a_checkpoint_that_says_what_it_is(app, tmp_path):
+def test_command_line_writes_a_checkpoint_that_says_what_it_is(app, tmp_path, monkeypatch):
     words = [
         "shallow_encoder",
         "--task",
@@ -125,6 +126,9 @@ def test_command_line_writes_a_checkpoint_that_says_what_it_is(app, tmp_path):
     assert loaded.extra["final"] == report["final"]
     assert len(loaded.extra["metrics"]["loss"]) == 3
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["data.npz", "model.safetensors"]
+    monkeypatch.setattr(locks, "WAIT_SECONDS", 0.05)
+    with locks.held(tmp_path / "model.safetensors"):  # the examples of one run beside the model of another
+        assert "another process has held" in str(app(*words).exception)
     table = app("--presets")
     assert table.exit_code == 0
     assert all(name in table.stdout for name in PRESETS)

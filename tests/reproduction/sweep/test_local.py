@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import cProfile
 import os
+import pstats
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from certiformer.reproduction.sweep import Experiment, Inline, Ledger, Local, sweep
@@ -229,6 +232,26 @@ def test_the_work_of_a_sweep_is_linear_in_its_runs(ledger, monkeypatch):
     assert len(writes) <= 300 * 0.01 / 0.2 + 2
     assert all(settled == written for settled, written, _ in shows), "reported before it was written"
     assert shows[-1][2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_a_ledger_is_asked_is_linear_in_its_runs(tmp_path):
+    """Status, a sweep with nothing left and the rows for a redraw: in calls of Python and in steps of SQLite."""
+
+    def asked(count):
+        runs = Experiment("walk", run=WALK, configs=[{"seed": s, "n": 1} for s in range(count)])
+        with Ledger(tmp_path / f"{count}.db") as ledger:
+            sweep(runs, ledger, Inline(), progress=False)
+            steps = []
+            ledger._db.set_progress_handler(lambda: steps.append(1), 10)
+            profile = cProfile.Profile()
+            for ask in (ledger.status, lambda _: sweep(runs, ledger, Inline(), progress=False), ledger.rows):
+                profile.runcall(ask, runs)
+            return pstats.Stats(profile).total_calls, len(steps)
+
+    asked(2)  # what is imported late is there
+    one, two, four = map(np.array, map(asked, (100, 200, 400)))
+    assert np.all(one > 0)
+    assert np.all(four - two <= 3 * (two - one))
 
 
 def test_an_interruption_keeps_what_has_ended(ledger):

@@ -24,6 +24,7 @@ from certiformer.certification.sources.arrow_files import cells_of, columns_of, 
 from certiformer.certification.sources.rows import rows_of_npy, rows_of_npz, whole
 from certiformer.theory.core.errors import InputError, UnknownNameError
 from certiformer.theory.core.json_reader import NotJson, parse_json
+from certiformer.theory.core.regular_file import regular
 from certiformer.theory.core.report import Decision
 from certiformer.theory.core.zip_reader import BROKEN, BadArchive, refuse_dense, zip_content, zip_members
 
@@ -74,6 +75,7 @@ def read(path: str | Path) -> Table:
         raise InputError("file", str(source), "an existing file", "There is no file or folder of this name")
     if source.is_dir():
         return _folder(source)
+    regular(source, "file", "a file of predictions, losses or a log")
     reader = READERS.get(source.suffix.lower())
     if reader is None:
         if source.suffix.lower() in OTHERS:

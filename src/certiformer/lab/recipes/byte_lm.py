@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -30,6 +29,9 @@ from certiformer.certification.losses import LEAST_EXAMPLES
 from certiformer.lab.models.byte_lm import ByteLM, ByteLMConfig
 from certiformer.lab.training.checkpoint import from_arrays, to_arrays
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.regular_file import regular
+from certiformer.theory.core.whole_files import whole_file
+from certiformer.theory.core.zip_reader import BROKEN
 
 Arrays = dict[str, npt.NDArray[Any]]
 Floats = npt.NDArray[np.float64]
@@ -173,7 +175,7 @@ def texts(paths: Sequence[Path], column: str) -> list[str]:
             found += texts(sorted(path.rglob("*.txt")), column)
             continue
         try:
-            whole = path.read_bytes().decode()
+            whole = regular(path, "--text", "a text file, a folder of them, or JSONL").read_bytes().decode()
         except OSError as error:
             raise InputError("--text", str(path), "a file that can be read", str(error.strerror)) from error
         except UnicodeDecodeError as error:
@@ -400,14 +402,11 @@ def run(
     header = json.dumps({"settings": asdict(settings), "data": data.digest}, sort_keys=True)
     state = State.start(settings)
     if running.exists():
-        arrays = dict(np.load(running, allow_pickle=False))
-        if bytes(arrays.pop("header")).decode() != header:
-            raise InputError("running state", str(running), "one of the same settings and documents", "Or --no-resume.")
-        state = state.restored(arrays)
+        state = kept(running, header, state)
     started = saved = time.monotonic()
     over = bool(state.heldout)
 
-    def kept(always: bool = False) -> None:
+    def keep(always: bool = False) -> None:
         nonlocal saved
         if always or time.monotonic() - saved > every_seconds:
             save(running, {"header": np.frombuffer(header.encode(), np.uint8), **state.arrays()})
@@ -421,25 +420,35 @@ def run(
         recent = slice(max(0, at - 200), at + len(documents))
         sizes = [len(one) for one in data.stream[recent]]
         say(len(state.bits), float(np.mean(smoothed(state.bits[recent], sizes, settings.smoothing))))
-        kept()
-    kept(always=True)
+        keep()
+    keep(always=True)
     for at in range(len(state.heldout), len(data.heldout), settings.batch):
         batch = Batch.of(data.heldout[at : at + settings.batch], settings.rows)
         logits = _logits(state.model, batch.embedded(state.tables), batch.last, batch.document)
         state.heldout += batch.bits(np.asarray(logits))
-        kept()
-    kept(always=True)
+        keep()
+    keep(always=True)
     return state
 
 
 def save(path: Path, arrays: dict[str, Any]) -> None:
-    """Beside the file, then over it: a kill leaves the state before or the new one."""
-    beside = path.with_name(path.name + ".new")
-    with beside.open("wb") as file:
+    """All of it or nothing: a kill leaves the state before or the new one."""
+    with whole_file(path) as file:
         np.savez(file, **arrays)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+
+
+def kept(running: Path, header: str, state: State) -> State:
+    """The state in a file that a run of the same settings and documents left."""
+    wanted = "what a run of the same settings and documents left there"
+    place = regular(running, "running state", wanted)
+    try:
+        with place.open("rb") as content, np.load(content, allow_pickle=False) as file:
+            arrays = dict(file)
+        if bytes(arrays.pop("header")).decode() == header:
+            return state.restored(arrays)
+    except (*BROKEN, KeyError, TypeError) as error:
+        raise InputError("running state", str(running), wanted, "It is damaged: --no-resume begins anew") from error
+    raise InputError("running state", str(running), wanted, "Or --no-resume")
 
 
 def write_losses(path: Path, data: Corpus, state: State, settings: Settings) -> dict[str, Any]:
@@ -452,7 +461,7 @@ def write_losses(path: Path, data: Corpus, state: State, settings: Settings) -> 
     unseen = smoothed(state.heldout, heldout, settings.smoothing)
     parts = (losses, np.array(passed), np.array(settings.cut), np.array(settings.skip), unseen)
     found: dict[str, Any] = dict(zip(WRITTEN, parts, strict=True))
-    with path.open("wb") as file:
+    with whole_file(path) as file:
         np.savez_compressed(file, **found)
     late = losses[settings.skip :]
     return {

@@ -6,6 +6,7 @@ import functools
 import gzip
 import hashlib
 import lzma
+import math
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from certiformer.lab.models._base import check_choice, check_count
 from certiformer.lab.models._draws import array, generators
 from certiformer.lab.tasks._task import Dataset, Task
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.zip_reader import BROKEN, MOST_RATIO, SMALL
 
 TRAIN, TEST = 12665, 2115
 CONTENT_SHA256 = "f5c2fd2cb39e0d3af6c0cff536f5216b27769e3ce1c4bd1693f595bfa122cd0d"
@@ -162,16 +164,28 @@ def folder(path: str) -> tuple[Digits, Digits]:
 
 def read_idx(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """An IDX file of bytes (gzipped if its name ends in .gz): two zeros, type 8, rank, sizes, then the entries."""
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    content = _unpacked(path) if path.suffix == ".gz" else path.read_bytes()
     if len(content) < 4 or content[:3] != b"\x00\x00\x08":
         raise InputError(
             path.name, f"it begins with {content[:4].hex() or 'nothing'}", "an IDX file of bytes (000008..)"
         )
     start = 4 + 4 * content[3]
     sizes = [int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4)]
-    if len(content) - start != int(np.prod(sizes)):
-        raise InputError(path.name, f"{len(content) - start} entries", f"{int(np.prod(sizes))} for sizes {sizes}")
+    if len(content) - start != math.prod(sizes):
+        raise InputError(path.name, f"{len(content) - start} entries", f"{math.prod(sizes)} for sizes {sizes}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(sizes)
+
+
+def _unpacked(path: Path) -> bytes:
+    most = max(SMALL, MOST_RATIO * path.stat().st_size)
+    try:
+        with gzip.open(path) as file:
+            content = file.read(most + 1)
+    except BROKEN as error:
+        raise InputError("path", str(path), "a whole gzip file", str(error)) from error
+    if len(content) > most:
+        raise InputError("path", str(path), f"at most {most:,} bytes when unpacked", "It is a zip bomb")
+    return content
 
 
 def _plain_or_gzipped(base: Path, name: str) -> Path:

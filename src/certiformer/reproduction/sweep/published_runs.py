@@ -37,6 +37,7 @@ from certiformer.reproduction.sweep.origin import Origin, utc
 from certiformer.reproduction.sweep.run import Array, canonical, run_key
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.json_reader import parse_json
+from certiformer.theory.core.regular_file import regular
 from certiformer.theory.core.whole_files import write_bytes
 from certiformer.theory.core.zip_reader import BROKEN, refuse_dense, zip_content, zip_members
 
@@ -85,13 +86,14 @@ def read(path: str | os.PathLike[str], versions: Mapping[str, int] | None = None
 
     `versions`, by experiment, says of which version runs of a file of format 1 are whose code is unknown.
     """
+    file = regular(Path(path), "file", "a file of published runs")
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = zip_members(Path(path), archive)
+        with zipfile.ZipFile(file) as archive:
+            members = zip_members(file, archive)
             text, runs, blob = (
                 zip_content(archive, members[name], LARGEST) for name in ("header.json", "runs.jsonl", "arrays.bin")
             )
-            text, runs = refuse_dense(Path(path), (text, runs))
+            text, runs = refuse_dense(file, (text, runs))
     except FileNotFoundError as error:
         raise InputError("file", str(path), "a file of published runs", "There is no such file.") from error
     except (*BROKEN, KeyError) as error:

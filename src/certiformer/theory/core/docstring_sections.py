@@ -19,7 +19,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from dataclasses import dataclass
+
+from certiformer.theory.core.errors import CertiformerError
 
 _SECTION = re.compile(r"^(Printed|Quoted|Sound|Because|Assumes|Defects):(?:\s+(.*))?$")
 
@@ -41,7 +44,9 @@ class DocstringSections:
 
 
 def read(docstring: str | None) -> DocstringSections:
-    """The sections of a docstring."""
+    """The sections of a docstring; refused where Python was told to forget them: no claim may lose its conditions."""
+    if docstring is None and sys.flags.optimize > 1:
+        raise CertiformerError("python -OO (PYTHONOPTIMIZE=2) removes the conditions of claims: run it without")
     lines = inspect.cleandoc(docstring or "").splitlines()
     title = lines[0].rstrip(".") if lines else ""
     sections: dict[str, list[str]] = {"": []}

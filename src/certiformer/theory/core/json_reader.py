@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.regular_file import regular
 
 DEEPEST, MOST_DIGITS, LARGEST = 100, 300, 2**30
 """Levels of lists and objects, digits of a number (floats have 309), bytes of a file."""
@@ -58,7 +59,7 @@ def read_json(path: Path, what: str, kind: type[Wanted], *, unique: bool = False
 def read_json(path: Path, what: str, kind: Any = dict, *, unique: bool = False) -> Any:
     """The JSON of a file; `what` names it in the refusal. `unique` as for `parse_json`."""
     try:
-        size = path.stat().st_size
+        size = regular(path, "file", what).stat().st_size
         if size > LARGEST:
             raise InputError("file", str(path), what, f"It has {size} bytes; at most {LARGEST} are read")
         return parse_json(path.read_bytes(), kind, unique=unique)

@@ -60,3 +60,25 @@ def locked_folder(folder: Path) -> Iterator[None]:
             held.callback(os.close, descriptor)
             held.enter_context(locked(descriptor, folder))
         yield
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """One run at a time with the file, which is replaced whole: a file beside it has the lock, and is there as long."""
+    beside = path.with_name(f".{path.name}.lock")
+    while True:
+        try:
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise CertiformerError(f"cannot write {path}: {error.strerror}") from error
+        with ExitStack() as kept:
+            kept.callback(os.close, handle)
+            with suppress(NoLocking):  # no such locks there: one run at a time is up to the caller
+                kept.enter_context(locked(handle, path))
+            mine = False
+            with suppress(FileNotFoundError):
+                mine = os.path.samestat(beside.stat(), os.fstat(handle))
+            if mine:  # and not that of a run that has just ended, which took it away
+                kept.callback(beside.unlink, missing_ok=True)
+                yield
+                return

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.regular_file import regular
 
 
 def read_toml(path: str | Path, name: str = "file") -> dict[str, Any]:
     """The tables of a TOML file, or one line on what is wrong with it; `name` is what the file is called there."""
+    file = regular(path, name, "a TOML file")
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(name, str(path), "a readable TOML file", f"({error.strerror or error})") from error
     except RecursionError:
