@@ -231,6 +231,31 @@ def test_anytime_settings_belong_to_the_state(tmp_path, run):
         asked(0, 80, error=0.05, anytime=state, ledger=tmp_path / "l.json")
 
 
+def test_every_look_has_the_same_slices(tmp_path):
+    right = np.ones(90)
+    first = sliced(tmp_path / "a.csv", right[:60], ["abc"[k % 3] for k in range(60)])
+    for names in ("ab", "abcd"):
+        later = sliced(
+            tmp_path / "b.csv", right, [names[k % len(names)] if k >= 60 else "abc"[k % 3] for k in range(90)]
+        )
+        new = tmp_path / "c.csv"
+        new.write_text("\n".join([later.read_text().splitlines()[0], *later.read_text().splitlines()[61:]]) + "\n")
+        said = {"error": 0.05, "anytime": tmp_path / "s.json", "declaration": {"slices": "part"}}
+        certiformer.gate(first, **said)
+        with pytest.raises(InputError, match="give the whole file so far"):
+            certiformer.gate(new, **said)
+    with pytest.raises(InputError, match="slices: got None"):
+        certiformer.gate(first, error=0.05, anytime=tmp_path / "s.json")
+
+
+def test_only_of_real_losses_the_number_of_items_at_a_look_matters(tmp_path):
+    said = "how many items came between two looks was not decided by their losses"
+    assert said not in asked(0, 50, error=0.05, anytime=tmp_path / "a.json").conditions
+    losses = {"id": list(range(50)), "loss": [0.01 * (k % 7) for k in range(50)]}
+    assert said in certiformer.gate(losses, error=0.3, anytime=tmp_path / "b.json").conditions
+    assert said not in certiformer.gate(losses, error=0.3).conditions
+
+
 def test_a_state_is_about_one_kind_of_outcome(tmp_path):
     def given(name, first):
         return [{"id": str(k), name: 1.0} for k in range(first, first + 20)]

@@ -63,6 +63,8 @@ ANYTIME = (
     "the items are draws from the population the claim is about, in an order that their outcomes did not decide",
     "the rate is constant; if it drifts, PASS and FAIL speak of its average so far, each wrong with probability delta",
 )
+UNSEEN = "how many items came between two looks was not decided by their losses"
+"""Of real losses the order in which items are counted matters, and it is not that in which they came."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -487,7 +489,8 @@ def _looked(sample: Sample, questions: list[Question], delta: float, state: Stat
         at = "" if gate.decided_at is None else f"; decided after {gate.decided_at:,}"
         mean = f"{100 * gate.mean:.6g} %" if one.rate else f"{gate.mean:.6g}"
         seen = f"a mean of {mean} over {gate.n:,} {one.units.called} since the state began{at}"
-        holds = (*sample.conditions, *ANYTIME, *range_said(one.outcome))
+        unseen = () if one.counted else (UNSEEN,)
+        holds = (*sample.conditions, *ANYTIME, *unseen, *range_said(one.outcome))
         rows.append(_row(one, found, gate.limits, _more_items(gate), seen, holds))
         conditions += holds
         least, most = gate.limits

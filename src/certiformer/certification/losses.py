@@ -12,7 +12,7 @@ import numpy.typing as npt
 from certiformer.certificates import THE_MODEL, Evidence
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certificates.mean_loss import MeanLoss
+from certiformer.certificates.mean_loss import MeanLoss, range_needed
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.table import Outcome
 from certiformer.certification.statements import JUDGED_BY, PIECES
@@ -130,7 +130,7 @@ def range_said(outcome: Outcome) -> tuple[str, ...]:
     """The condition on the range of a loss; right and wrong have no other values."""
     if outcome.kind == "rate" or outcome.high is None:
         return ()
-    return (f"every loss lies in [{outcome.low:g}, {outcome.high:g}], not only the losses seen here",)
+    return (range_needed(outcome.low, outcome.high, outcome.what),)
 
 
 def records(asked: Asked, declared: Declaration, *, classes: int = 0) -> tuple[list[Evidence], list[str]]:

@@ -599,7 +599,9 @@ def _of_line(entry: Mapping[str, Any], place: str, declared: Declaration) -> tup
     """The loss of an object as a table of one row has it, counted from the lower end of the stream's range."""
     found = given_of(files.of_objects([entry], place), declared).outcomes
     if len(found) != 1:
-        fix = "Labels and predictions are compared before: write correct, true or false"
+        fix = "A stream has one outcome: --metric NAME"
+        if not found:
+            fix = "Labels and predictions are compared before: write correct, true or false"
         raise InputError(place, sorted(map(str, entry)), "an object with one outcome", fix)
     (one,), (low, high) = found, declared.range or (0.0, 1.0)
     if one.high is None or one.high - one.low != high - low:
