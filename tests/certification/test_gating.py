@@ -375,6 +375,8 @@ def test_tries_of_a_task(run, tmp_path):
     one = certiformer.gate(rows, error=0.1, pass_any=3, declaration=task)
     assert one.statements[0].terms["observed"] == 0.0
     assert "the probability that 3 fresh tries of a new task all fail is at most 0.1" in one.headline
+    single = certiformer.gate(rows, error=0.1, pass_all=1, declaration=task)
+    assert "the probability that a fresh try of a new task fails is at most 0.1" in single.headline
     lines = ["task,correct", *(f"{row['task']},{row['correct']}" for row in rows)]
     (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
     words = ("gate", "r.csv", "--group", "task", "--error", 0.3)

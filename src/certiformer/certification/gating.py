@@ -250,13 +250,16 @@ def by_task(sample: Sample, k: int, kind: Kind) -> Sample:
     losses = np.clip(1.0 - task_scores(tries - failures, tries, k, kind, tasks.tolist()), 0.0, 1.0)
     name = kind.replace("k", str(k))
     done, missed = ("all succeed", "do not all succeed") if kind == "pass^k" else ("succeed at least once", "all fail")
-    asks = f"the probability that {k} fresh tries of a new task {missed}"
+    fresh = f"{k} fresh tries of a new task"
+    if k == 1:
+        fresh, done, missed = "a fresh try of a new task", "succeeds", "fails"
+    asks = f"the probability that {fresh} {missed}"
     return replace(
         sample,
         outcomes=(Outcome(name=name, losses=losses, kind="number", what=f"of 1 - {name}", asks=asks),),
         units=Units(len(tasks), tasks.tolist(), row="task"),
         conditions=(
-            f"{name} is meant: the probability that {k} fresh tries of a new task {done}, not a power of the pass rate",
+            f"{name} is meant: the probability that {fresh} {done}, not a power of the pass rate",
             "tasks are drawn independently from one population; tries were not stopped at a success",
             *sample.conditions,
         ),
