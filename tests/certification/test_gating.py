@@ -447,6 +447,7 @@ def test_no_number_of_items_decides_at_the_threshold():
     other = [{**row, "loss": 0.0} for row in rows]
     assert "no number of items" in certiformer.gate(rows, against=other, margin=0.49).advice
     assert certiformer.gate(other, error=1e-170).verdict == "undecided"
+    assert asked(200, 200, error=1e-9).basis.endswith("p < 1e-299"), "no p-value is 0"
 
 
 def sliced(path, right, slices):

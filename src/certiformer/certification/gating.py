@@ -408,7 +408,8 @@ def _report(
     evidence = ""
     if not pooled:  # there the first verdict stands, whatever came after it
         ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
-        evidence = f"; p = {math.exp(min(0.0, min(ln) if verdict == 'undecided' else ln[verdict == 'fail'])):.3g}"
+        least = min(0.0, min(ln) if verdict == "undecided" else ln[verdict == "fail"])
+        evidence = f"; p = {math.exp(least):.3g}" if least > -690.0 else "; p < 1e-299"
     low, high = lead.lower, lead.value
     assert low is not None
     assert high is not None
