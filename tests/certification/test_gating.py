@@ -151,6 +151,18 @@ def test_an_order_made_of_ids_may_look_sorted():
         assert found.verdict == "pass"
 
 
+def test_units_of_a_large_table_are_counted_one_by_one():
+    """Beyond 100,000 units several are averaged into one: neither what was seen nor what is needed changes."""
+    losses = np.random.default_rng(5).permutation(np.repeat([0.0, 1.0], [96_000, 24_000]))
+    given = {"heldout_losses": losses, "heldout_ids": np.arange(120_000)}
+    report = certiformer.gate(given, error=0.2, delta=1e-3)
+    assert report.basis.startswith("a mean loss of 0.2 over 120,000 examples, 3 at a time; between")
+    near = certiformer.gate(given, error=0.2004, delta=1e-3)
+    assert 8e6 < near.statements[0].n_needed < 2e7  # (z + z)^2 0.16 / 0.0004^2 with z of a target 1.5 times as far
+    said = certiformer.certify(predictions=given)
+    assert said["mean_loss"].seen == "a mean loss of 0.2 over 120,000 examples, 3 at a time"
+
+
 def test_a_loss_without_an_end_is_asked_for_one():
     rows = [{"id": str(k), "wer": 0.1 + 0.01 * (k * 37 % 11)} for k in range(300)]
     with pytest.raises(InputError, match="clip"):

@@ -347,7 +347,7 @@ def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | 
         return items_to_decide(found.mean, one.threshold, found.delta)
     width = record.high - record.low
     mean, threshold = (found.mean - record.low) / width, (one.threshold - record.low) / width
-    return units_about(float(np.var(record.losses)) / width**2, mean, threshold, found.delta)
+    return units_about(record.merged * float(np.var(record.losses)) / width**2, mean, threshold, found.delta)
 
 
 def _row(

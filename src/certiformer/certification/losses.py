@@ -238,17 +238,22 @@ def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[di
         few = len(x) <= MOST_UNITS
         base = hash_order([str(row) for row in range(len(x))]) if few else np.random.default_rng(0).permutation(len(x))
         x, weights = x[base], None if weights is None else weights[base]
+    merged = 1
     if weights is None and len(x) > MOST_UNITS:
-        x = averaged_blocks(x)
+        merged, x = in_block(len(x)), averaged_blocks(x)
     order = "average" if averaged else "given"
-    return {"losses": x, "weights": weights, "order": order, "unit": units.kind, "of": units.over(declared)}, list(
-        means.warnings
-    )
+    told = {"unit": units.kind, "of": units.over(declared), "merged": merged}
+    return {"losses": x, "weights": weights, "order": order, **told}, list(means.warnings)
+
+
+def in_block(n: int) -> int:
+    """How many of n consecutive losses are averaged into one."""
+    return -(-n // (MOST_UNITS // 2))
 
 
 def averaged_blocks(x: Array) -> Array:
     """Means of equally many consecutive losses, at most MOST_UNITS/2; the last that fill no block are left out."""
-    size = -(-len(x) // (MOST_UNITS // 2))
+    size = in_block(len(x))
     return np.asarray(x[: len(x) // size * size].reshape(-1, size).mean(axis=1))
 
 
