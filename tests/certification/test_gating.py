@@ -157,10 +157,15 @@ def test_units_of_a_large_table_are_counted_one_by_one():
     given = {"heldout_losses": losses, "heldout_ids": np.arange(120_000)}
     report = certiformer.gate(given, error=0.2, delta=1e-3)
     assert report.basis.startswith("a mean loss of 0.2 over 120,000 examples, 3 at a time; between")
+    assert report.statements[0].terms["items"] == 120_000
     near = certiformer.gate(given, error=0.2004, delta=1e-3)
     assert 8e6 < near.statements[0].n_needed < 2e7  # (z + z)^2 0.16 / 0.0004^2 with z of a target 1.5 times as far
     said = certiformer.certify(predictions=given)
     assert said["mean_loss"].seen == "a mean loss of 0.2 over 120,000 examples, 3 at a time"
+    assert said["mean_loss"].terms["examples"] == 120_000
+    right = {"heldout_labels": losses.astype(int), "heldout_probabilities": np.tile([0.8, 0.2], (120_000, 1))}
+    bet = certiformer.certify(predictions=right)["betting"]
+    assert bet.seen.endswith("over 120,000 held-out examples, 3 at a time")
 
 
 def test_a_loss_without_an_end_is_asked_for_one():

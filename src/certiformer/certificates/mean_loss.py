@@ -115,7 +115,6 @@ class MeanLoss(LossEvidence):
     is the loss in words ("loss", "error rate", the name of a metric). `perplexity`: the loss is -ln p, so that exp of
     its limit is one. `guess` is the loss of a predictor that knows nothing, where there is one. `judge` holds a judge's
     verdicts on the units, whose losses are human labels, `blocks` its mean verdicts on `block` further items for each.
-    `merged` consecutive units are behind each loss, which is their mean.
     """
 
     bound = MeanLossBound
@@ -139,7 +138,6 @@ class MeanLoss(LossEvidence):
     judge: npt.NDArray[np.float64] | None = None
     blocks: npt.NDArray[np.float64] | None = None
     block: int = 1
-    merged: int = 1
 
     @property
     def about(self) -> str:
@@ -151,8 +149,7 @@ class MeanLoss(LossEvidence):
         return f"mean {self.what} over new {self.of}"
 
     def seen(self) -> str:
-        units = f"{self.size * self.merged:,} {self.unit}{'' if self.size == 1 else 's'}"
-        units += "" if self.merged == 1 else f", {self.merged} at a time"
+        units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}{self.at_a_time}"
         rate = self.what.endswith("rate")
         if self.judge is not None:
             more = f"a judge's verdicts on them and on {self.size * self.block:,} other items"
@@ -209,7 +206,7 @@ class MeanLoss(LossEvidence):
         digest = hashed(self.losses, self.weights, self.judge, self.blocks)
         found = {**super().record(), "losses": digest, "weights": self.weights is not None, "n": self.size}
         judged = found.pop("judge") is not None
-        for name in ("blocks", "block", *(("merged",) if self.merged == 1 else ())):
+        for name in ("blocks", "block"):
             found.pop(name)
         return {**found, "judged by blocks of": self.block} if judged else found
 

@@ -335,6 +335,7 @@ def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateRepor
             both = mean_limits(record.losses, level, two_sided=True, **said)
             limits = both.lower, both.upper
         seen = record.seen() + record.beside(level / 2.0)
+        found = replace(found, n=record.size)  # of very many several were averaged
         rows.append(_row(one, found, limits, _new_items(one, found, record), seen, holds))
     return _report(sample, questions, rows, delta, conditions, warnings)
 

@@ -277,6 +277,8 @@ def betting(probabilities: Array, classes: int, models: int) -> Betting:
     # Rounding may leave the interval by one unit in the last place.
     np.clip(losses, low, high, out=losses)
     np.random.default_rng(ORDER_SEED).shuffle(losses)
+    merged = 1
     if len(losses) > MOST_UNITS:
-        losses = averaged_blocks(losses)
-    return Betting(losses=losses, low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models)
+        merged, losses = in_block(len(losses)), averaged_blocks(losses)
+    said: dict[str, Any] = {"smoothing": SMOOTHING, "classes": classes, "models": models, "merged": merged}
+    return Betting(losses=losses, low=low, high=high, **said)
