@@ -197,6 +197,16 @@ def test_anytime_counts_every_item_once(tmp_path):
     assert once.statements[0].terms["ln p (pass)"] == grown.statements[0].terms["ln p (pass)"]
 
 
+@pytest.mark.parametrize("other", ["{}.0", " {} ", '"{}"', "e\u0301{}"])
+def test_items_are_known_by_names_that_are_written_otherwise(tmp_path, other):
+    """A table saved by another program: 3 becomes 3.0, an accent becomes a letter of its own."""
+    for written in ("\u00e9{}" if "\u0301" in other else "{}", other):
+        lines = [f"{written.format(k)},{int(k % 40 > 0)}" for k in range(50)]
+        (tmp_path / "r.csv").write_text("\n".join(["id,correct", *lines]) + "\n", encoding="utf-8")
+        report = certiformer.gate(tmp_path / "r.csv", error=0.05, anytime=tmp_path / "s.json")
+        assert report.statements[0].terms["items"] == 50
+
+
 def test_a_state_is_made_again_from_the_outcomes_it_keeps(tmp_path):
     """A verdict that its outcomes never gave, another spread, or another order of what was counted is refused."""
     state = tmp_path / "s.json"
