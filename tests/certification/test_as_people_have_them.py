@@ -586,6 +586,10 @@ def test_names_of_columns_may_have_blanks(tmp_path):
     path.write_text("True Label,Label,Predicted\n" + "a,a,a\nb,b,b\n" * 30, encoding="utf-8")
     with pytest.raises(InputError, match=r"--label Label or --label 'True Label'$"):
         of(path)
+    path.write_text("Id,Is Correct\n" + "".join(f"{row},{int(row > 2)}\n" for row in range(60)), encoding="utf-8")
+    assert errors(of(path)) == 3
+    path.write_text("Id,Exact-Match\n" + "".join(f"{row},{int(row > 2)}\n" for row in range(60)), encoding="utf-8")
+    assert errors(of(path)) == 3
 
 
 @pytest.mark.parametrize(("good", "bad"), ["YN", "yn", "TF", "✓✗", "✅❌", ("✔️", "❌"), ("Yes", "No")])

@@ -151,6 +151,23 @@ def test_an_order_made_of_ids_may_look_sorted():
         assert found.verdict == "pass"
 
 
+def test_units_of_a_large_table_are_counted_one_by_one():
+    """Beyond 100,000 units several are averaged into one: neither what was seen nor what is needed changes."""
+    losses = np.random.default_rng(5).permutation(np.repeat([0.0, 1.0], [96_000, 24_000]))
+    given = {"heldout_losses": losses, "heldout_ids": np.arange(120_000)}
+    report = certiformer.gate(given, error=0.2, delta=1e-3)
+    assert report.basis.startswith("a mean loss of 0.2 over 120,000 examples, 3 at a time; between")
+    assert report.statements[0].terms["items"] == 120_000
+    near = certiformer.gate(given, error=0.2004, delta=1e-3)
+    assert 8e6 < near.statements[0].n_needed < 2e7  # (z + z)^2 0.16 / 0.0004^2 with z of a target 1.5 times as far
+    said = certiformer.certify(predictions=given)
+    assert said["mean_loss"].seen == "a mean loss of 0.2 over 120,000 examples, 3 at a time"
+    assert said["mean_loss"].terms["examples"] == 120_000
+    right = {"heldout_labels": losses.astype(int), "heldout_probabilities": np.tile([0.8, 0.2], (120_000, 1))}
+    bet = certiformer.certify(predictions=right)["betting"]
+    assert bet.seen.endswith("over 120,000 held-out examples, 3 at a time")
+
+
 def test_a_loss_without_an_end_is_asked_for_one():
     rows = [{"id": str(k), "wer": 0.1 + 0.01 * (k * 37 % 11)} for k in range(300)]
     with pytest.raises(InputError, match="clip"):
@@ -178,6 +195,16 @@ def test_anytime_counts_every_item_once(tmp_path):
     assert not grown.warnings
     once = asked(0, 75, error=0.05, anytime=tmp_path / "other.json")
     assert once.statements[0].terms["ln p (pass)"] == grown.statements[0].terms["ln p (pass)"]
+
+
+@pytest.mark.parametrize("other", ["{}.0", " {} ", '"{}"', "e\u0301{}"])
+def test_items_are_known_by_names_that_are_written_otherwise(tmp_path, other):
+    """A table saved by another program: 3 becomes 3.0, an accent becomes a letter of its own."""
+    for written in ("\u00e9{}" if "\u0301" in other else "{}", other):
+        lines = [f"{written.format(k)},{int(k % 40 > 0)}" for k in range(50)]
+        (tmp_path / "r.csv").write_text("\n".join(["id,correct", *lines]) + "\n", encoding="utf-8")
+        report = certiformer.gate(tmp_path / "r.csv", error=0.05, anytime=tmp_path / "s.json")
+        assert report.statements[0].terms["items"] == 50
 
 
 def test_a_state_is_made_again_from_the_outcomes_it_keeps(tmp_path):
@@ -229,6 +256,31 @@ def test_anytime_settings_belong_to_the_state(tmp_path, run):
         certiformer.gate({"correct": np.ones(80)}, error=0.05, anytime=tmp_path / "t.json")
     with pytest.raises(InputError, match="a state alone"):
         asked(0, 80, error=0.05, anytime=state, ledger=tmp_path / "l.json")
+
+
+def test_every_look_has_the_same_slices(tmp_path):
+    right = np.ones(90)
+    first = sliced(tmp_path / "a.csv", right[:60], ["abc"[k % 3] for k in range(60)])
+    for names in ("ab", "abcd"):
+        later = sliced(
+            tmp_path / "b.csv", right, [names[k % len(names)] if k >= 60 else "abc"[k % 3] for k in range(90)]
+        )
+        new = tmp_path / "c.csv"
+        new.write_text("\n".join([later.read_text().splitlines()[0], *later.read_text().splitlines()[61:]]) + "\n")
+        said = {"error": 0.05, "anytime": tmp_path / "s.json", "declaration": {"slices": "part"}}
+        certiformer.gate(first, **said)
+        with pytest.raises(InputError, match="give the whole file so far"):
+            certiformer.gate(new, **said)
+    with pytest.raises(InputError, match="slices: got None"):
+        certiformer.gate(first, error=0.05, anytime=tmp_path / "s.json")
+
+
+def test_only_of_real_losses_the_number_of_items_at_a_look_matters(tmp_path):
+    said = "how many items came between two looks was not decided by their losses"
+    assert said not in asked(0, 50, error=0.05, anytime=tmp_path / "a.json").conditions
+    losses = {"id": list(range(50)), "loss": [0.01 * (k % 7) for k in range(50)]}
+    assert said in certiformer.gate(losses, error=0.3, anytime=tmp_path / "b.json").conditions
+    assert said not in certiformer.gate(losses, error=0.3).conditions
 
 
 def test_a_state_is_about_one_kind_of_outcome(tmp_path):
@@ -350,6 +402,8 @@ def test_tries_of_a_task(run, tmp_path):
     one = certiformer.gate(rows, error=0.1, pass_any=3, declaration=task)
     assert one.statements[0].terms["observed"] == 0.0
     assert "the probability that 3 fresh tries of a new task all fail is at most 0.1" in one.headline
+    single = certiformer.gate(rows, error=0.1, pass_all=1, declaration=task)
+    assert "the probability that a fresh try of a new task fails is at most 0.1" in single.headline
     lines = ["task,correct", *(f"{row['task']},{row['correct']}" for row in rows)]
     (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
     words = ("gate", "r.csv", "--group", "task", "--error", 0.3)
@@ -420,6 +474,7 @@ def test_no_number_of_items_decides_at_the_threshold():
     other = [{**row, "loss": 0.0} for row in rows]
     assert "no number of items" in certiformer.gate(rows, against=other, margin=0.49).advice
     assert certiformer.gate(other, error=1e-170).verdict == "undecided"
+    assert asked(200, 200, error=1e-9).basis.endswith("p < 1e-299"), "no p-value is 0"
 
 
 def sliced(path, right, slices):

@@ -70,6 +70,26 @@ def test_rare_errors_are_left_to_humans(file):
     assert any("drawn at random" in text for text in report.conditions)
 
 
+def test_why_the_judge_is_not_used(tmp_path):
+    given = table(tmp_path / "j.csv", rows=400, labelled=150)  # one other item for each label
+    for correlation, why in ((0.8, "250 rows without a label are too few"), (0.5, "not expected to follow the humans")):
+        report = certiformer.certify(predictions=given, declaration={"judging": {**ASKED, "correlation": correlation}})
+        assert why in report.warnings[0]
+
+
+def test_labels_that_chance_would_not_draw_are_warned_of(tmp_path):
+    first, *rest = table(tmp_path / "j.csv").read_text().splitlines()
+    said = "of rows drawn at random less than once in 10,000 times"
+    assert not any(said in text for text in certiformer.gate(tmp_path / "j.csv", error=0.2, declaration=SAID).warnings)
+    fine = [line for line in rest if line.endswith(",right")]  # humans look where the judge says fine
+    chosen = [
+        f"{line.split(',')[0]},right,right" if line in fine[:200] else f"{line.split(',')[0]},,{line.split(',')[2]}"
+        for line in rest
+    ]
+    (tmp_path / "chosen.csv").write_text("\n".join([first, *chosen]) + "\n")
+    assert said in certiformer.gate(tmp_path / "chosen.csv", error=0.2, declaration=SAID).warnings[0]
+
+
 def test_a_gate_uses_the_judge(tmp_path):
     given = table(tmp_path / "j.csv")
     far = certiformer.gate(given, error=0.25, declaration=SAID)

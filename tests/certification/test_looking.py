@@ -69,6 +69,26 @@ def test_only_what_the_verbs_take_is_offered(run, tmp_path):
     assert [one["command"].split()[-1] for one in stopped.values()] == ["state.json"]
 
 
+def test_what_a_verb_would_refuse_is_not_offered(run, tmp_path):
+    """Slices with gaps or fields, too few rows to certify, a comparison with slices or of several metrics."""
+    rows = [
+        {"id": k, "metrics": {"acc": k % 9 > 0, "f1": 0.5}, "part": "ab"[k % 2], "gaps": "a" * (k % 2)}
+        for k in range(60)
+    ]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:8]))
+    acc, both = ("--metric", "metrics.acc"), ("--metric", "metrics.acc", "--metric", "metrics.f1")
+    found = offered(run, "r.jsonl", *acc)
+    assert [asks for asks in found if asks.startswith("and for each")] == ["and for each part?"]
+    assert offered(run, "few.jsonl", *acc)["what is guaranteed on new examples?"]["missing"] == "at least 10 examples"
+    names = "is another model better?", "is it at most a margin worse than another (here 0.02)?"
+    for words in ((*acc, "--slice", "part"), (*acc, "--group", "part", "--order", "hash")):
+        for name in names:
+            command = offered(run, "r.jsonl", *words)[name]["missing"].partition(": ")[2].replace("OTHER", "r.jsonl")
+            assert run(*shlex.split(command)[1:])[0] in (0, 1, 3), command
+    assert {offered(run, "r.jsonl", *both)[name]["missing"] for name in names} == {"one outcome: --metric NAME"}
+
+
 def test_what_is_ambiguous_is_said(run, tmp_path):
     (tmp_path / "r.csv").write_text("id,quality\n" + "".join(f"{k},{k % 7}\n" for k in range(50)))
     code, out = run("look", "r.csv")

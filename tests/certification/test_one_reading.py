@@ -104,6 +104,23 @@ def test_a_range_that_nobody_proved_is_a_condition(tmp_path):
     assert said in certiformer.compare(first, second).conditions
 
 
+def test_a_clipped_loss_may_lie_above_its_clip(tmp_path):
+    losses = np.linspace(0.1, 5.0, 60)[np.random.default_rng(0).permutation(60)]
+    first = table(tmp_path / "a.csv", id=range(60), loss=losses)
+    second = table(tmp_path / "b.csv", id=range(60), loss=losses / 2)
+    clip = {"clip": 2.0}
+    said = "no loss lies below 0, not only of those seen here; what lies above 2 counts as 2"
+    for report in (
+        certiformer.certify(predictions=first, declaration=clip),
+        certiformer.gate(first, error=0.6, declaration=clip),
+        certiformer.gate(first, error=0.6, anytime=tmp_path / "state.json", declaration=clip),
+        certiformer.gate(second, against=first, margin=0.3, declaration=clip),
+        certiformer.compare(first, second, declaration=clip),
+    ):
+        assert said in report.conditions
+        assert not any("every loss lies in" in one for one in report.conditions)
+
+
 def test_groups_have_the_name_of_the_population(grouped):
     for declared, words_ in (({"group": "doc"}, "groups of reviews"), (ROWS, "reviews (at most 20 in a group)")):
         report = certiformer.certify(predictions=grouped[0], declaration={**declared, "population": "reviews"})
@@ -189,7 +206,7 @@ def test_a_column_without_a_value_is_no_outcome(tmp_path):
     assert certiformer.certify(predictions=log(tmp_path / "t.jsonl", rows))["holdout"].evidence.errors == 0
 
 
-@pytest.mark.parametrize("name", ["question_id", "patient_id", "session_id"])
+@pytest.mark.parametrize("name", ["question_id", "patient_id", "session_id", "task"])
 def test_names_that_repeat_may_be_groups(tmp_path, name):
     columns = {"id": range(100), name: [row % 20 for row in range(100)], "correct": [1] * 100}
     report = certiformer.certify(predictions=table(tmp_path / "t.csv", **columns))

@@ -492,6 +492,11 @@ def planned():
     return json.loads(printed(plan_verb.plan, error=0.2, confidence=1 - DELTA, expect=0.1))
 
 
+@cache
+def planned_for_pairs():
+    return plan_pairs(0.25, 0.05, DELTA)
+
+
 def promise(rate):
     """Whether the planned number of labels, drawn at this rate, ends with the certificate that was planned for."""
 
@@ -509,8 +514,7 @@ def planned_failure(random):
 
 def planned_pairs(random):
     """A plan for two models that differ by 0.2: fails in at most a fifth, thinned by a half."""
-    n = plan_pairs(0.25, 0.05, DELTA).n
-    a, b = pair(random, n, 0.25, 0.05)
+    a, b = pair(random, planned_for_pairs().n, 0.25, 0.05)
     return compared(a, b)[0].p > DELTA and random.random() < 0.5
 
 

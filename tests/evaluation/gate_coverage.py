@@ -186,6 +186,12 @@ def anytime_losses_above(random):
     return looks(("heldout_losses", levels(random, 250)), ids_of(random, 250), error=EPS - 1e-6) == "pass"
 
 
+def anytime_of_unlike_items(random):
+    """Half of the items are wrong with a chance of 0.1, half of 0.3 and a hair more: the average counts."""
+    right = random.random(250) >= np.tile([0.1, 0.3 + 2e-6], 125)
+    return looks(("heldout_correct", right), ids_of(random, 250)) == "pass"
+
+
 def ledger(random):
     """Four models at the threshold, fresh items each."""
     with tempfile.TemporaryDirectory() as folder:
@@ -223,7 +229,7 @@ def now(coroutine):
         return found.value
 
 
-def evaluated(random, gate, *, begin_late=False):
+def evaluated(random, gate, *, begin_late=False, rate=EPS + 1e-6):
     """An evaluation with ten samples at a time, in which wrong answers take long; 200 at most, or until a verdict."""
     running, clock = [], 0.0
     for id in range(200):
@@ -237,13 +243,17 @@ def evaluated(random, gate, *, begin_late=False):
             break
         if not begin_late:
             now(gate.schedule_sample(id, 1))
-        bad = random.random() < EPS + 1e-6
+        bad = random.random() < rate
         running.append((clock + (100.0 if bad else 1.0) * random.random(), id, "I" if bad else "C"))
     return now(gate.complete_task())["verdict"]
 
 
 def early_stopping(random):
     return evaluated(random, EarlyGate(EPS, DELTA)) == "pass"
+
+
+def early_stopping_at_the_threshold(random):
+    return evaluated(random, EarlyGate(EPS, DELTA), rate=EPS) == "fail"
 
 
 def limits_of_inspect(random):
@@ -301,8 +311,10 @@ VALID = {
     "anytime, two looks, a hair above": anytime_above,
     "anytime, losses": anytime_losses,
     "anytime, losses, a hair above": anytime_losses_above,
+    "anytime, items of unlike rates": anytime_of_unlike_items,
     "a ledger of four runs": ledger,
     "inspect_ai: wrong answers take long": early_stopping,
+    "inspect_ai: at the threshold": early_stopping_at_the_threshold,
     "inspect_ai: limits": limits_of_inspect,
     "any of several tries": any_try,
     "any of several tries, a hair above": any_try_above,

@@ -253,7 +253,13 @@ def test_bad_input_is_named():
         (lambda: gate_mean([0.1, 0.2], 1.0, 0.05), "strictly between 0 and 1"),
         (lambda: compare_with_baseline([0, 1], [0, 1, 1], 0.1, 0.05), "one for each of 2"),
         (lambda: compare_with_baseline([0, 1], [0, 1], 0.0, 0.05), "margin"),
+        (lambda: gate_rate(2.5, 100, 0.05, 0.05), r"errors: got 2\.5, expected a whole number"),
+        (lambda: rate_limits(0, 100.5, 0.05), r"n = 100\.5"),
         (lambda: share_of_run(0, 0.05), "at least 1"),
+        (lambda: share_of_run(1.5, 0.05), "a whole number"),
+        (lambda: AnytimeGate.resume({}), "state"),
+        (lambda: AnytimeGate.resume({**AnytimeGate(0.05).state(), "n": 5, "total": -9.0}), "sums of 5 outcomes"),
+        (lambda: AnytimeGate.resume({**AnytimeGate(0.05).state(), "decided": "passed"}), "sums of 0 outcomes"),
         (lambda: paired_blocks([1, 0], [1, 0], [1]), "at least as many"),
         (lambda: judge_helps(9, 1, 1.5, 0.5), "a rate in"),
     ]:

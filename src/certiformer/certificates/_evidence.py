@@ -222,18 +222,27 @@ def scaled(count: int, factor: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LossEvidence(Evidence):
-    """Losses in [low, high], declared beforehand; a report keeps what identifies them, not the losses."""
+    """Losses in [low, high], declared beforehand; a report keeps what identifies them, not the losses.
+
+    Each is the mean of `merged` consecutive ones, where there are very many.
+    """
 
     losses: npt.NDArray[np.float64]
     low: float = 0.0
     high: float = 1.0
+    merged: int = 1
 
     # The equality of other records looks at their fields; arrays have none, so that a record equals itself alone.
     __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def size(self) -> int:
-        return len(self.losses)
+        return len(self.losses) * self.merged
+
+    @property
+    def at_a_time(self) -> str:
+        """Beside the number of examples: how many are averaged."""
+        return "" if self.merged == 1 else f", {self.merged} at a time"
 
     def trivial(self, classes: int) -> float:
         guess = getattr(self, "guess", None)
@@ -244,7 +253,10 @@ class LossEvidence(Evidence):
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as examples: the report keeps their number and mean, the data give them again."""
-        return {**super().record(), "losses": described(self.losses)}
+        found = {**super().record(), "losses": described(self.losses)}
+        if self.merged == 1:
+            del found["merged"]
+        return found
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self | None:

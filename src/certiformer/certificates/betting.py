@@ -86,7 +86,8 @@ class Betting(LossEvidence):
         return "the smoothed predictor" if self.subject == THE_MODEL else self.subject
 
     def seen(self) -> str:
-        return f"a mean of {math.fsum(self.losses) / self.size:.4g} over {self.size:,} {self.examples}"
+        mean = math.fsum(self.losses) / len(self.losses)
+        return f"a mean of {mean:.4g} over {self.size:,} {self.examples}{self.at_a_time}"
 
     def grown(self, factor: float) -> Self | None:
         wanted = scaled(len(self.losses), factor)

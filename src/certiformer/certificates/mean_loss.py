@@ -14,6 +14,7 @@ from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
 from certiformer.theory.core import Bound, Variants, assumed, choice, count, reals, upper_bound
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.hypothesis import Hypothesis
 from certiformer.theory.core.lazy import np, npt
 from certiformer.theory.core.rounding import down, up
 
@@ -65,7 +66,7 @@ class MeanLossBound(LossBound):
         value = target_upper(w, w * x, self.delta, fixed_orders(len(x)) if self.order == "average" else None)
         hypotheses = (
             assumed("the units (examples or groups) are independent draws; the model was fixed before scoring them"),
-            assumed(f"every loss lies in [{self.low:g}, {self.high:g}], not only the losses seen here"),
+            assumed(range_needed(self.low, self.high)),
             assumed("the order of the units was made without looking at their losses"),
         )
         mean = self.low + width * float(np.sum(w * x) / np.sum(w))
@@ -93,6 +94,13 @@ class MeanLossBound(LossBound):
         )
         value = up(block_upper(x, j, means, self.block, self.delta))
         return upper_bound(value, clip=1.0, hypotheses=hypotheses, terms={"observed": float(np.mean(x))})
+
+
+def range_needed(low: float, high: float, what: str = "loss") -> str:
+    """What must hold of losses that were not seen: of those that are cut off, only that none lies below."""
+    if what.startswith("clipped "):
+        return f"no loss lies below {low:g}, not only of those seen here; what lies above {high:g} counts as {high:g}"
+    return f"every loss lies in [{low:g}, {high:g}], not only the losses seen here"
 
 
 MOST_PROJECTED = 2_000
@@ -141,7 +149,7 @@ class MeanLoss(LossEvidence):
         return f"mean {self.what} over new {self.of}"
 
     def seen(self) -> str:
-        units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}"
+        units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}{self.at_a_time}"
         rate = self.what.endswith("rate")
         if self.judge is not None:
             more = f"a judge's verdicts on them and on {self.size * self.block:,} other items"
@@ -187,6 +195,11 @@ class MeanLoss(LossEvidence):
             return ""
         most = math.ceil(1e4 * self.alone(delta)) / 100
         return f"; humans alone would give at most {most:g} %, at a confidence of its own"
+
+    def settled(self, hypothesis: Hypothesis) -> Hypothesis:
+        if hypothesis.requires == range_needed(self.low, self.high):
+            hypothesis = assumed(range_needed(self.low, self.high, self.what))
+        return super().settled(hypothesis)
 
     def record(self) -> dict[str, Any]:
         """Losses are as many as units: the report keeps their hash, the data give them again."""

@@ -85,20 +85,20 @@ def _read(path: Path, kind: str, option: str, settings: Mapping[str, Any]) -> di
         mine["title"] = kept.get("title")
     for name in dict.fromkeys((*kept, *mine)):
         if kept.get(name) != mine.get(name):
-            raise InputError(
-                name, mine.get(name), f"what {path} was begun with: {kept.get(name)!r}",
-                "Settings are fixed before the first look. For another question begin another file, with new items",
-            )  # fmt: skip
+            fix = "Settings are fixed before the first look. For another question begin another file, with new items"
+            if name == "questions":  # the slices, and their shares of delta
+                fix = "Slices share delta: each look has rows of all (give the whole file so far), and of no other"
+            raise InputError(name, mine.get(name), f"what {path} was begun with: {kept.get(name)!r}", fix)
     if any(violations(found, _SHAPES[kind])):
         raise _changed(path, kind, option)
     return found
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings by name, those of the declaration among them."""
+    """The settings by name, those of the declaration first: the others follow from them."""
     declared = settings.get("declaration")
     own = {name: value for name, value in settings.items() if name != "declaration"}
-    return own | (declared if isinstance(declared, dict) else {})
+    return (declared if isinstance(declared, dict) else {}) | own
 
 
 def _changed(path: Path, kind: str, option: str) -> InputError:

@@ -64,6 +64,8 @@ ANYTIME = (
     "the items are draws from the population the claim is about, in an order that their outcomes did not decide",
     "the rate is constant; if it drifts, PASS and FAIL speak of its average so far, each wrong with probability delta",
 )
+UNSEEN = "how many items came between two looks was not decided by their losses"
+"""Of real losses the order in which items are counted matters, and it is not that in which they came."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -249,13 +251,16 @@ def by_task(sample: Sample, k: int, kind: Kind) -> Sample:
     losses = np.clip(1.0 - task_scores(tries - failures, tries, k, kind, tasks.tolist()), 0.0, 1.0)
     name = kind.replace("k", str(k))
     done, missed = ("all succeed", "do not all succeed") if kind == "pass^k" else ("succeed at least once", "all fail")
-    asks = f"the probability that {k} fresh tries of a new task {missed}"
+    fresh = f"{k} fresh tries of a new task"
+    if k == 1:
+        fresh, done, missed = "a fresh try of a new task", "succeeds", "fails"
+    asks = f"the probability that {fresh} {missed}"
     return replace(
         sample,
         outcomes=(Outcome(name=name, losses=losses, kind="number", what=f"of 1 - {name}", asks=asks),),
         units=Units(len(tasks), tasks.tolist(), row="task"),
         conditions=(
-            f"{name} is meant: the probability that {k} fresh tries of a new task {done}, not a power of the pass rate",
+            f"{name} is meant: the probability that {fresh} {done}, not a power of the pass rate",
             "tasks are drawn independently from one population; tries were not stopped at a success",
             *sample.conditions,
         ),
@@ -331,6 +336,7 @@ def _fixed(sample: Sample, questions: list[Question], delta: float) -> GateRepor
             both = mean_limits(record.losses, level, two_sided=True, **said)
             limits = both.lower, both.upper
         seen = record.seen() + record.beside(level / 2.0)
+        found = replace(found, n=record.size)  # of very many several were averaged
         rows.append(_row(one, found, limits, _new_items(one, found, record), seen, holds))
     return _report(sample, questions, rows, delta, conditions, warnings)
 
@@ -343,7 +349,7 @@ def _new_items(one: Question, found: Gate, record: HoldOut | MeanLoss) -> int | 
         return items_to_decide(found.mean, one.threshold, found.delta)
     width = record.high - record.low
     mean, threshold = (found.mean - record.low) / width, (one.threshold - record.low) / width
-    return units_about(float(np.var(record.losses)) / width**2, mean, threshold, found.delta)
+    return units_about(record.merged * float(np.var(record.losses)) / width**2, mean, threshold, found.delta)
 
 
 def _row(
@@ -404,7 +410,8 @@ def _report(
     evidence = ""
     if not pooled:  # there the first verdict stands, whatever came after it
         ln = lead.terms["ln p (pass)"], lead.terms["ln p (fail)"]
-        evidence = f"; p = {math.exp(min(0.0, min(ln) if verdict == 'undecided' else ln[verdict == 'fail'])):.3g}"
+        least = min(0.0, min(ln) if verdict == "undecided" else ln[verdict == "fail"])
+        evidence = f"; p = {math.exp(least):.3g}" if least > -690.0 else "; p < 1e-299"
     low, high = lead.lower, lead.value
     assert low is not None
     assert high is not None
@@ -488,7 +495,8 @@ def _looked(sample: Sample, questions: list[Question], delta: float, state: Stat
         at = "" if gate.decided_at is None else f"; decided after {gate.decided_at:,}"
         mean = f"{100 * gate.mean:.6g} %" if one.rate else f"{gate.mean:.6g}"
         seen = f"a mean of {mean} over {gate.n:,} {one.units.called} since the state began{at}"
-        holds = (*sample.conditions, *ANYTIME, *range_said(one.outcome))
+        unseen = () if one.counted else (UNSEEN,)
+        holds = (*sample.conditions, *ANYTIME, *unseen, *range_said(one.outcome))
         rows.append(_row(one, found, gate.limits, _more_items(gate), seen, holds))
         conditions += holds
         least, most = gate.limits

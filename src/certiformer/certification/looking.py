@@ -12,8 +12,10 @@ import numpy as np
 
 from certiformer.certification.declaration import MOVED, UNUSED, Declaration
 from certiformer.certification.gating import keyed
+from certiformer.certification.losses import LEAST_EXAMPLES
 from certiformer.certification.sample import Sample
 from certiformer.certification.sources import files
+from certiformer.certification.sources.table import is_missing
 from certiformer.theory.core.errors import InputError, refuse_unknown_options
 from certiformer.theory.core.report import Decision, visible
 
@@ -119,6 +121,8 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
 
     rates = all(one.kind == "rate" for one in sample.outcomes)
     certified = Question("what is guaranteed on new examples?", command("certify"))
+    if sample.n < LEAST_EXAMPLES:
+        certified = replace(certified, command="", missing=f"at least {LEAST_EXAMPLES} examples")
     fixed = "is it at most a threshold, fixed beforehand (here 0.05)?"
     if declared.clip is None and any(one.kind == "log" or one.high is None for one in sample.outcomes):
         return [certified, Question(fixed, "", "where to cut the loss off, said beforehand: --clip C")]
@@ -132,10 +136,14 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
     if "stopped_early" in sample.facts:
         return [replace(looked, asks="is it at most a threshold, fixed before the evaluation began (here 0.05)?")]
     found = [certified, Question(fixed, command("gate", "--error", "0.05")), looked]
-    other = "a file of another model on the same items"
-    worse = command("gate", "--against", "OTHER", "--margin", "0.02")
-    found.append(Question("is another model better?", "", f"{other}: {command('compare', 'OTHER')}"))
-    found.append(Question("is it at most a margin worse than another (here 0.02)?", "", f"{other}: {worse}"))
+    better, worse = "is another model better?", "is it at most a margin worse than another (here 0.02)?"
+    other = "a file of another model on the same items: certiformer"
+    plain = replace(declared, slices=None, order="average")  # of a gate against a baseline
+    compared = ["compare", str(path), *_said(declared, "compare"), "OTHER"]
+    gated = ["gate", str(path), *_said(plain, "gate"), "--against", "OTHER", "--margin", "0.02"]
+    for asks, words in ((better, compared), (worse, gated)):
+        missing = f"{other} {shlex.join(words)}" if len(sample.outcomes) == 1 else "one outcome: --metric NAME"
+        found.append(Question(asks, "", missing))
     confident = "" if sample.scores is not None else "the model's confidence in its answers: --confidence-column COLUMN"
     if rates and len(sample.outcomes) == 1:
         found.append(
@@ -150,7 +158,8 @@ def _questions(path: str | Path, sample: Sample, table: files.Table) -> list[Que
         for name, cells in table.columns.items():
             kinds = len({str(cell) for cell in cells})
             outcome = name in table.metrics or any(name in (one.name, one.label) for one in sample.outcomes)
-            offered = 2 <= kinds <= min(MOST_SLICES, len(cells) // LEAST_ROWS)
+            whole = not any(isinstance(cell, (dict, list)) or is_missing(cell) for cell in cells)
+            offered = whole and 2 <= kinds <= min(MOST_SLICES, len(cells) // LEAST_ROWS)
             if offered and name not in used and not outcome and name != declared.group:
                 found.append(Question(f"and for each {visible(name)}?", command("certify", "--slice", name)))
     if rates and len(sample.outcomes) == 1 and sample.slices is None and declared.estimand == "groups":

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from certiformer.certificates import THE_MODEL, Evidence
 from certiformer.certificates.betting import Betting
 from certiformer.certificates.holdout import HoldOut
-from certiformer.certificates.mean_loss import MeanLoss
+from certiformer.certificates.mean_loss import MeanLoss, range_needed
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.table import Outcome
 from certiformer.certification.statements import JUDGED_BY, PIECES
@@ -130,7 +130,7 @@ def range_said(outcome: Outcome) -> tuple[str, ...]:
     """The condition on the range of a loss; right and wrong have no other values."""
     if outcome.kind == "rate" or outcome.high is None:
         return ()
-    return (f"every loss lies in [{outcome.low:g}, {outcome.high:g}], not only the losses seen here",)
+    return (range_needed(outcome.low, outcome.high, outcome.what),)
 
 
 def records(asked: Asked, declared: Declaration, *, classes: int = 0) -> tuple[list[Evidence], list[str]]:
@@ -238,17 +238,22 @@ def _units(name: str, x: Array, units: Units, declared: Declaration) -> tuple[di
         few = len(x) <= MOST_UNITS
         base = hash_order([str(row) for row in range(len(x))]) if few else np.random.default_rng(0).permutation(len(x))
         x, weights = x[base], None if weights is None else weights[base]
+    merged = 1
     if weights is None and len(x) > MOST_UNITS:
-        x = averaged_blocks(x)
+        merged, x = in_block(len(x)), averaged_blocks(x)
     order = "average" if averaged else "given"
-    return {"losses": x, "weights": weights, "order": order, "unit": units.kind, "of": units.over(declared)}, list(
-        means.warnings
-    )
+    told = {"unit": units.kind, "of": units.over(declared), "merged": merged}
+    return {"losses": x, "weights": weights, "order": order, **told}, list(means.warnings)
+
+
+def in_block(n: int) -> int:
+    """How many of n consecutive losses are averaged into one."""
+    return -(-n // (MOST_UNITS // 2))
 
 
 def averaged_blocks(x: Array) -> Array:
     """Means of equally many consecutive losses, at most MOST_UNITS/2; the last that fill no block are left out."""
-    size = -(-len(x) // (MOST_UNITS // 2))
+    size = in_block(len(x))
     return np.asarray(x[: len(x) // size * size].reshape(-1, size).mean(axis=1))
 
 
@@ -272,6 +277,8 @@ def betting(probabilities: Array, classes: int, models: int) -> Betting:
     # Rounding may leave the interval by one unit in the last place.
     np.clip(losses, low, high, out=losses)
     np.random.default_rng(ORDER_SEED).shuffle(losses)
+    merged = 1
     if len(losses) > MOST_UNITS:
-        losses = averaged_blocks(losses)
-    return Betting(losses=losses, low=low, high=high, smoothing=SMOOTHING, classes=classes, models=models)
+        merged, losses = in_block(len(losses)), averaged_blocks(losses)
+    said: dict[str, Any] = {"smoothing": SMOOTHING, "classes": classes, "models": models, "merged": merged}
+    return Betting(losses=losses, low=low, high=high, **said)

@@ -8,6 +8,7 @@ refused with the options that settle it; every decision is written down (docs/sa
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,8 +25,9 @@ from certiformer.certification.sources.coding import Coding, decide, distinct
 from certiformer.certification.sources.rows import Rows, hash_of_rows, rows_of, whole
 from certiformer.certification.sources.table import FORMS, Given, Outcome, given_of, usual_name
 from certiformer.certification.split import data_hash, refuse_overlap
-from certiformer.evaluation.judge import LEAST_ERRORS, judge_helps, paired_blocks
+from certiformer.evaluation.judge import LEAST_ERRORS, LEAST_VARIANCE, judge_helps, paired_blocks
 from certiformer.evaluation.order import hash_order, refuse_sorted
+from certiformer.theory.calculus.tails import binary_kl
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.report import Decision, visible
 
@@ -341,17 +343,27 @@ def _by_humans(sample: Sample, rows: Mapping[str, Rows], asked: Judging) -> Samp
         outcome = replace(outcome, blocks=blocks, what="human-judged error rate")
     else:
         rare = m * asked.expect < LEAST_ERRORS
-        why = "for rare errors no judge improves this limit" if rare else "it is not expected to follow the humans"
+        why = "it is not expected to follow the humans"
+        if rare:
+            why = "for rare errors no judge improves this limit"
+        elif asked.correlation**2 >= LEAST_VARIANCE:
+            why = f"{len(others):,} rows without a label are too few for it to shorten the limit"
         floor = f", at least about 3/m = {3 / m:.2g} at 95 %" if rare else ""
         said = f"not used, humans alone: {why}{floor}"
     chance = f"the {m:,} rows with a human label were drawn at random, blind to the judge and to all else"
+    here, everywhere = float(np.mean(verdicts[mine])), float(np.mean(verdicts))
+    noted = sample.warnings if used else (f"the judge is {said}", *sample.warnings)
+    # Hoeffding's bound holds for draws without replacement, too.
+    if 2.0 * math.exp(-m * binary_kl(here, everywhere)) < 1e-4:
+        unlike = f"the judge's mean verdict is {here:.3g} on the labelled rows and {everywhere:.3g} on all"
+        noted = (f"{unlike}: of rows drawn at random less than once in 10,000 times", *noted)
     return replace(
         sample,
         outcomes=(outcome,),
         units=Units(m, None if ids is None else [ids[place] for place in mine]),
         decisions=(*sample.decisions, Decision("judge", said, f"{why}: {hoped}")),
         conditions=sample.conditions if used else (chance, *sample.conditions),
-        warnings=sample.warnings if used else (f"the judge is {said}", *sample.warnings),
+        warnings=noted,
     )
 
 
@@ -599,7 +611,9 @@ def _of_line(entry: Mapping[str, Any], place: str, declared: Declaration) -> tup
     """The loss of an object as a table of one row has it, counted from the lower end of the stream's range."""
     found = given_of(files.of_objects([entry], place), declared).outcomes
     if len(found) != 1:
-        fix = "Labels and predictions are compared before: write correct, true or false"
+        fix = "A stream has one outcome: --metric NAME"
+        if not found:
+            fix = "Labels and predictions are compared before: write correct, true or false"
         raise InputError(place, sorted(map(str, entry)), "an object with one outcome", fix)
     (one,), (low, high) = found, declared.range or (0.0, 1.0)
     if one.high is None or one.high - one.low != high - low:

@@ -147,8 +147,9 @@ def _best_variant(evidence: Evidence, evaluation: Evaluation, share: float, triv
 
 def _numbered(evidence: Evidence, hypothesis: Hypothesis) -> Hypothesis:
     """A hypothesis of the bound, settled by the record where it can be; n examples are so many here."""
-    words = re.sub(r"\bthe n (?=(certified |labelled )?examples)", f"the {evidence.size:,} ", hypothesis.requires)
-    return replace(evidence.settled(hypothesis), requires=words)
+    found = evidence.settled(hypothesis)
+    words = re.sub(r"\bthe n (?=(certified |labelled )?examples)", f"the {evidence.size:,} ", found.requires)
+    return replace(found, requires=words)
 
 
 def _dominating(evidence: Evidence, row: Statement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,17 @@ def probability(name: str, value: float) -> float:
     if not 0.0 < value < 1.0:
         raise InputError(name, value, "a number in (0, 1)", "For example 0.05")
     return float(value)
+
+
+def counted(errors: int, n: int, least: int = 1) -> tuple[int, int]:
+    """Errors among n examples, as whole numbers."""
+    try:
+        k, size = operator.index(errors), operator.index(n)
+    except TypeError:
+        k = size = -1
+    if size < least or not 0 <= k <= size:
+        raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
+    return k, size
 
 
 def whole_range(low: float, high: float) -> float:

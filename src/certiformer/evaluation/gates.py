@@ -17,7 +17,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.evaluation._given import binary, losses_in, probability
+from certiformer.evaluation._given import binary, counted, losses_in, probability, require_state
 from certiformer.evaluation.mean import walked
 from certiformer.evaluation.pairs import sign_test
 from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
@@ -58,8 +58,7 @@ def gate_rate(errors: int, n: int, threshold: float, delta: float) -> Gate:
     ['pass', 'undecided', 'fail']
     """
     eps, level = probability("threshold", threshold), _below_half(delta)
-    if n < 1 or not 0 <= errors <= n:
-        raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
+    errors, n = counted(errors, n)
     ln_pass = log_binomial_cdf(errors, n, eps)
     ln_pass += 1e-15 * (math.lgamma(n + 1.0) + max(40.0, -ln_pass)) + 1e-13
     ln_fail = _ln_at_least(errors, n, eps)
@@ -242,9 +241,16 @@ class AnytimeGate:
     @classmethod
     def resume(cls, state: Mapping[str, Any]) -> Self:
         """The gate as `state` left it."""
+        require_state(
+            state, threshold="number", delta="number", binary="boolean", low="number", high="number", n="integer",
+            total="number", squares="number", decided="string", decided_at=["integer", "null"],
+        )  # fmt: skip
         found = cls(state["threshold"], state["delta"], binary=state["binary"], low=state["low"], high=state["high"])
-        found.n, found.total, found.squares = int(state["n"]), float(state["total"]), float(state["squares"])
+        found.n, found.total, found.squares = state["n"], float(state["total"]), float(state["squares"])
         found.decided, found.decided_at = state["decided"], state["decided_at"]
+        known = found.decided in ("pass", "fail", "undecided")
+        if not (known and 0.0 <= found.total <= found.n and 0.0 <= found.squares <= found.n):
+            raise InputError("state", (found.decided, found.total, found.squares), f"sums of {found.n:,} outcomes")
         return found
 
 
@@ -334,6 +340,6 @@ def share_of_run(run: int, delta: float) -> float:
     >>> sum(share_of_run(r, 0.05) for r in range(1, 10**4)) < 0.05
     True
     """
-    if run < 1:
+    if run < 1 or run != int(run):
         raise InputError("run", run, "a whole number of at least 1")
     return probability("delta", delta) / (run * (run + 1.0))

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.evaluation._given import losses_in, probability
+from certiformer.evaluation._given import counted, losses_in, probability
 from certiformer.evaluation.order import hash_order, refuse_sorted
 from certiformer.theory.calculus.tail_check import exact_lower, exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
@@ -124,8 +124,7 @@ def rate_limits(errors: int, n: int, delta: float, *, two_sided: bool = False) -
     0.00767
     """
     probability("delta", delta)
-    if n < 1 or not 0 <= errors <= n:
-        raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
+    errors, n = counted(errors, n)
     share = delta / 2.0 if two_sided else delta
     return Limits(
         lower=exact_lower("rate_limits", errors, n, share),

@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from certiformer.evaluation._given import kept_numbers, losses_in, probability, require_state, whole_range
+from certiformer.evaluation._given import counted, kept_numbers, losses_in, probability, require_state, whole_range
 from certiformer.theory.calculus.target_betting import FIXED_BETS
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import scipy
@@ -49,8 +49,7 @@ def anytime_rate_limits(errors: int, n: int, delta: float) -> tuple[float, float
     (0.00244, 0.01072)
     """
     probability("delta", delta)
-    if n < 0 or not 0 <= errors <= n:
-        raise InputError("errors", errors, f"a whole number between 0 and n = {n}")
+    errors, n = counted(errors, n, least=0)
     if n == 0:
         return 0.0, 1.0
     k = errors

@@ -65,10 +65,15 @@ LOG_UNITS = {
 }
 
 
+def spelled(name: object) -> str:
+    """A name of a column as it is written here: True Label is true_label."""
+    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
+
+
 def known(name: str) -> Metric | None:
-    """The metric of this name: the part behind the scorer's (grader.f1), whatever its case."""
+    """The metric of this name: the part behind the scorer's (grader.f1), whatever its case, blanks and hyphens."""
     for key in (name, name.rpartition(".")[2]):
-        for candidate in (key, key.lower()):
+        for candidate in (key, spelled(key)):
             if candidate in METRICS:
                 return METRICS[candidate]
     return None

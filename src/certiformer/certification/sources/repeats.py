@@ -130,7 +130,7 @@ def as_text(values: npt.NDArray[Any]) -> list[str]:
     if values.dtype.kind in "iu":
         return list(map(str, values.tolist()))
     if values.dtype.kind == "U":  # only 3.0 is written in another way
-        return [str(plain(text)) if "." in text else text for text in map(str.strip, values.tolist())]
+        return [str(plain(text)) if "." in text else _composed(text) for text in values.tolist()]
     return [str(plain(value)) for value in values.tolist()]
 
 
@@ -141,9 +141,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str):
-        text = value.strip()
+        text = _composed(value)
         return int(float(text)) if _WRITTEN_WHOLE.fullmatch(text) else text
     return value
+
+
+def _composed(text: str) -> str:
+    """A name without blanks around it, its accents written in one way."""
+    return unicodedata.normalize("NFC", text.strip())
 
 
 def refuse_repeats(name: str, inputs: npt.NDArray[Any], *, allowed: bool) -> int:

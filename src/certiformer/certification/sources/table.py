@@ -220,18 +220,13 @@ def _checked_numbers(name: str, rows: Any) -> Array:
 def usual_name(kind: str, columns: Iterable[str]) -> str | None:
     """The first column with a usual name of its kind; two that may be labels, or answers, are asked about."""
     known = list(columns)
-    found = [name for usual in NAMES[kind] for name in known if _spelled(name) == usual]
+    found = [name for usual in NAMES[kind] for name in known if metrics.spelled(name) == usual]
     if len(found) > 1 and kind in ("label", "prediction"):
         fix = f"Choose with {' or '.join(f'--{kind} {quote(name)}' for name in found)}"
         if kind == "label" and usual_name("prediction", known) is None:
             fix += f"; if one is the prediction, say both, as --label {quote(found[-1])} --prediction {quote(found[0])}"
         raise InputError("columns", found, f"one {kind}", fix)
     return found[0] if found else None
-
-
-def _spelled(name: Any) -> str:
-    """A name of a column as `NAMES` writes it: True Label is true_label."""
-    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _fields(name: str, cell: Mapping[str, Any]) -> str:
@@ -314,14 +309,14 @@ class _Reading:
     def _warn_of_parts(self, said: tuple[str | None, str | None]) -> None:
         """Rows that a plain table itself says are of the training set, or of several models."""
         for name in () if self.table.metrics else self.columns:
-            if _spelled(name) in ("model", "model_name", "model_id") and name not in said:
+            if metrics.spelled(name) in ("model", "model_name", "model_id") and name not in said:
                 kinds = len({str(cell) for cell in self._different(name)})
                 if kinds > 1:
                     self.warnings.append(
                         f"the column {name} has {kinds:,} values: if these are the models that answered, every limit "
                         "is about their mixture, and each needs a file of its own"
                     )
-            if _spelled(name) in ("split", "partition", "subset"):
+            if metrics.spelled(name) in ("split", "partition", "subset"):
                 rows = sum(str(cell).strip().lower() in ("train", "training") for cell in self.columns[name])
                 if rows:
                     self.warnings.append(
@@ -368,7 +363,7 @@ class _Reading:
         """The column of inputs: of several with usual names the first without an empty cell."""
         if "input" in self.table.roles:
             return self.table.roles["input"]
-        found = [name for usual in NAMES["input"] for name in self.columns if _spelled(name) == usual]
+        found = [name for usual in NAMES["input"] for name in self.columns if metrics.spelled(name) == usual]
         whole = [name for name in found if not self._gaps(name)]
         for name in (whole or found)[:1]:
             self._decide("input", f"column {name}", "by its name")
@@ -386,9 +381,9 @@ class _Reading:
 
     def _repeated_id(self, own: str | None) -> str | None:
         """Another column of names, of which some occur several times: rows may belong together there."""
-        usual = (*NAMES["id"], *NAMES["group"])
+        usual = (*NAMES["id"], *NAMES["group"], "task", "problem")
         for name, cells in self.columns.items():
-            called = _spelled(name)
+            called = metrics.spelled(name)
             if name != own and (called in usual or called.endswith("_id")) and not self.table.metrics:
                 kinds = len({str(cell) for cell in self._different(name) if not isinstance(cell, (list, dict))})
                 if 1 < kinds < len(cells):
@@ -493,8 +488,8 @@ class _Reading:
                 "one metric, or all by name",
                 f"Say which: {' or '.join(options)}; or all: {every}",
             )
-        if len(told) == 1 and (self.table.metrics or told[0].lower() in metrics.COLUMNS):
-            if told[0].lower() == "score" and label is not None:
+        if len(told) == 1 and (self.table.metrics or metrics.spelled(told[0]) in metrics.COLUMNS):
+            if metrics.spelled(told[0]) == "score" and label is not None:
                 fix = (
                     f"A score beside {label} may be a confidence, and then nothing here is the truth. Add a column of "
                     f"true labels: --label TRUTH --prediction {quote(label)} --confidence-column {told[0]}; or say "
@@ -554,7 +549,7 @@ class _Reading:
     def _called_metrics(self) -> list[str]:
         """The columns of a plain table that may be meant: usual names of outcomes, and metrics by name and values."""
         names = [name for name in self.columns if isinstance(name, str)]
-        return [name for name in names if name.lower() in metrics.COLUMNS or self._seems_metric(name)]
+        return [name for name in names if metrics.spelled(name) in metrics.COLUMNS or self._seems_metric(name)]
 
     def _seems_metric(self, name: str) -> bool:
         """Whether a column is called like a metric, and every cell that is filled is a value of it."""
