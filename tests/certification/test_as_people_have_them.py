@@ -111,6 +111,40 @@ def test_the_same_rows_in_another_order_are_asked_about():
                 assert errors(call()) == 0
 
 
+def test_rows_of_one_index_at_other_places_are_asked_about():
+    rule = lambda x: (np.asarray(x)[:, 0] > 0).astype(int)  # noqa: E731
+    for index, asked in ((range(40, N + 40), True), (range(N), False), (range(200, N + 200), False)):
+        call = lambda index=index: certiformer.certify(  # noqa: E731
+            rule, heldout=(Series.of(X, range(39, N + 39)), Series.of(Y, index))
+        )
+        if asked:
+            with pytest.raises(InputError, match="59 of 60 rows of the index in both, at other places"):
+                call()
+        else:
+            assert errors(call()) == 0
+
+
+def test_frames_are_compared_column_by_column():
+    """Equal rows in another order of columns, or beside one more, were not found among those trained on."""
+    parts = {name: X[:, place : place + 1] for place, name in enumerate("abc")}
+    model = lambda rows: (np.asarray(rows["a"]) > 0).astype(int)  # noqa: E731
+
+    class Rows(Frame):
+        shape = (N, 3)
+
+        def to_numpy(self):
+            return np.hstack(self.cells)
+
+    def frame(names):
+        return Rows(list(names), [parts.get(name, X[:, :1] * 0) for name in names])
+
+    for names, said in (("cab", "another order"), ("abcz", "z")):
+        with pytest.raises(InputError, match=rf"{said}.*same columns in the same order"):
+            certiformer.certify(model, heldout=(frame("abc"), Y), train=(frame(names), Y))
+    with pytest.raises(InputError, match="inputs of one shape"):
+        certiformer.certify(lambda x: (x[:, 0] > 0).astype(int), heldout=(X, Y), train=(X[:, :2], Y))
+
+
 def test_a_masked_entry_is_no_value():
     masked = np.ma.array(Y, mask=np.arange(N) == 2)
     for given in [(Y, masked), (masked, Y), {"label": Y, "prediction": masked}]:
@@ -357,6 +391,7 @@ def test_rows_drawn_at_random_are_asked_again():
         lambda x: ("spam" if float(x[0]) > 0 else "ham", 0.93),
         lambda x: (np.abs(x[:, 0]), (x[:, 0] > 0).astype(int)),
         lambda x: (np.abs(x[:, 0]).tolist(), (x[:, 0] > 0).tolist()),
+        lambda x: (np.sort(x[:, :2], axis=1), np.argsort(x[:, :2], axis=1)),
         lambda x: {"logits": np.stack([-x[:, 0], x[:, 0] - 1], axis=1), "label": (x[:, 0] > 0).astype(int)},
     ],
 )
@@ -433,6 +468,65 @@ def test_arrays_by_name_are_rows_that_can_be_compared():
         certiformer.certify(LogisticRegression(), train=(given, Y), by=[])
 
 
+def test_one_number_for_each_place_is_no_row_of_scores():
+    """Probabilities of shape (n, places, 1) were compared as scores of one class: every answer was 0."""
+    places = (X > 0).astype(int)
+    share = lambda x: 1 / (1 + np.exp(-5 * x[:, :, None]))  # noqa: E731
+    with pytest.raises(InputError, match='outputs="probabilities"'):
+        certiformer.certify(share, heldout=(X, places))
+    for labels in (places, places[:, :, None]):
+        found = certiformer.certify(share, heldout=(X, labels), declaration={"outputs": "probabilities"})
+        assert found["mean_loss"].evidence.observed == 0
+    with pytest.raises(InputError, match="a label, or a row of labels"):
+        certiformer.certify(share, heldout=(X, np.eye(2)[places]))
+
+
+def test_which_axis_has_the_classes_is_asked():
+    with pytest.raises(InputError, match="Which axis has the classes"):
+        certiformer.certify(lambda x: np.eye(3)[(x > 0).astype(int)], heldout=(X, (X > 0).astype(int)))
+
+
+def test_labels_of_a_column_of_floats_are_labels():
+    """Boosters answer classes given as floats in a column: they were taken for one logit."""
+    truth = 1.0 + np.arange(N) % 3
+    answers = np.where(np.arange(N) % 7 > 0, truth, 1 + truth % 3)
+    place = {row.tobytes(): answer for row, answer in zip(X, answers, strict=True)}
+    model = SimpleNamespace(
+        predict=lambda x: np.array([[place[row.tobytes()]] for row in x]), classes_=np.array([1.0, 2.0, 3.0])
+    )
+    assert errors(certiformer.certify(model, heldout=(X, truth))) == int(np.sum(answers != truth)) == 9
+
+
+def test_columns_of_classes_that_a_network_never_saw_have_no_names():
+    """The second of three columns was taken for the probability of the second class that occurs."""
+    table = np.stack([1.0 - Y, 0.0 * Y, 1.0 * Y], axis=1) * 0.98 + 0.01
+    place = {row.tobytes(): cells for row, cells in zip(X, table, strict=True)}
+    probabilities = lambda x: np.array([place[row.tobytes()] for row in x])  # noqa: E731
+    model = SimpleNamespace(
+        predict=lambda x: probabilities(x).argmax(1), predict_proba=probabilities, classes_=np.array([0, 2])
+    )
+    report = certiformer.certify(model, heldout=(X, 2 * Y))
+    assert errors(report) == 0
+    assert not any(one.id == "betting" and one.says for one in report.statements)
+
+
+def test_a_missing_label_is_named_where_a_learner_is_fitted():
+    labels = np.where(np.arange(N) == 7, np.nan, Y)
+    with pytest.raises(InputError, match="Look at example 7"):
+        certiformer.certify(fit=LogisticRegression(), data=(X, labels))
+    with pytest.raises(InputError, match="It said"):
+        certiformer.certify(fit=LogisticRegression(), data=(np.where(X > 1, np.nan, X), Y))
+
+    class NAType:
+        def __ne__(self, other):
+            raise TypeError("boolean value of NA is ambiguous")
+
+    labels = np.array(["a" if one else "b" for one in Y], dtype=object)
+    labels[3] = NAType()
+    with pytest.raises(InputError, match="Look at example 3"):
+        certiformer.certify(lambda x: np.array(["a"] * len(x)), heldout=(X, labels))
+
+
 class Loader:
     """Batches, as a loader gives them."""
 
@@ -505,6 +599,11 @@ def test_answers_about_the_next_token_are_not_compared_with_this_one():
         of(answers)
     moved = SimpleNamespace(predictions=answers.predictions[:, :-1], label_ids=labels[:, 1:])
     assert of(moved)["mean_loss"].evidence.observed == 0
+    generated = SimpleNamespace(
+        predictions=np.roll(labels, 1, axis=1), label_ids=np.where(np.arange(8) < 7, labels, -100)
+    )
+    with pytest.raises(InputError, match="begins with a start token"):
+        of(generated)
 
 
 @pytest.mark.parametrize("fit", [lambda x, y: LogisticRegression().fit(x, y), 3.0, SimpleNamespace(predict=len)])

@@ -299,6 +299,9 @@ class TestTorch:
         data = torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(Y))
         with pytest.raises(InputError, match="drop_last=False"):
             asked(module, heldout=torch.utils.data.DataLoader(data, batch_size=64, drop_last=True))
+        batches = torch.utils.data.BatchSampler(torch.utils.data.SequentialSampler(data), 64, drop_last=True)
+        with pytest.raises(InputError, match="drop_last=False"):
+            asked(module, heldout=torch.utils.data.DataLoader(data, batch_sampler=batches))
         with pytest.raises(InputError, match="It said: index out of range"):
             asked(torch.nn.Embedding(3, 2), heldout=(np.arange(60), Y[:60]))
         with pytest.raises(InputError, match=r"fit\(inputs, labels, seed\)"):
@@ -328,6 +331,38 @@ class TestTorch:
             asked(Tokens(), heldout=loader(7, rows + rows))
         with pytest.raises(InputError, match="pads them"):
             asked(Tokens(), heldout=torch.utils.data.DataLoader(rows, batch_size=7))
+
+    def test_tokens_of_any_width_are_the_same_rows(self):
+        """Rows that were filled up to another width were not found among those trained on."""
+        torch = pytest.importorskip("torch")
+
+        class Sign(torch.nn.Module):
+            def forward(self, x):
+                return torch.nn.functional.one_hot(x[:, 0] % 2, 2).float() * 3 - 1
+
+        tokens = np.random.default_rng(4).integers(1, 99, size=(60, 5))
+        labels = tokens[:, 0] % 2
+        wider = np.pad(tokens, ((0, 0), (0, 2)))
+        with pytest.raises(InputError, match="60 of 60 that were also used"):
+            asked(Sign(), heldout=(tokens, labels), train=(wider, labels))
+
+        def batches(filled):
+            parts = [slice(start, start + 20) for start in range(0, 60, 20)]
+            kept = [
+                np.pad(tokens[one], ((0, 0), (1, place)), constant_values=filled) for place, one in enumerate(parts)
+            ]
+            rows = [(torch.tensor(x[:, 1:]), torch.tensor(labels[one])) for x, one in zip(kept, parts, strict=True)]
+            return torch.utils.data.DataLoader(rows, batch_size=None, collate_fn=lambda row: row)
+
+        assert "repeated_inputs" in asked(Sign(), heldout=batches(0)).document["provenance"]
+        assert any("repeat" in text for text in asked(Sign(), heldout=batches(100)).document["not_checked"])
+
+    def test_the_tokens_of_the_input_are_no_labels_of_their_places(self):
+        torch = pytest.importorskip("torch")
+        tokens = np.random.default_rng(5).integers(0, 9, size=(60, 6))
+        for model in (torch.nn.Embedding(9, 9), lambda x: np.eye(9)[x]):
+            with pytest.raises(InputError, match="next token"):
+                asked(model, heldout=(tokens, tokens))
 
     def test_tensors_as_predictions(self):
         torch, module = self.module()

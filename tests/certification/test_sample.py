@@ -737,6 +737,32 @@ def test_an_option_that_changes_nothing_is_refused(given, said):
         certified(given, **said)
 
 
+WORDS = [
+    {"doc_id": k, "doc": {"part": "ab"[k % 2]}, "filtered_resps": [], "metrics": ["word_perplexity"],
+     "word_perplexity": [-1.0 * (20 + k % 13), 5 + k % 17]} for k in range(60)
+]  # fmt: skip
+OUTPUTS = {"heldout_labels": np.arange(60) % 2, "heldout_logits": np.random.default_rng(0).normal(size=(60, 2))}
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "name"),
+    [
+        (WORDS, {"clip": 5.0, "better": "higher"}, "better"),
+        (WORDS, {"classes": 99, "slices": "doc.part"}, "slices"),
+        (LOSSES, {"classes": 5}, "classes"),
+        (OUTPUTS, {"abstain": -1}, "abstain"),
+    ],
+)
+def test_what_is_said_of_another_kind_of_outcome_is_refused(given, said, name):
+    with pytest.raises(InputError, match=f"^{name}"):
+        certified(given, **said)
+
+
+def test_a_clipped_log_loss_is_certified_for_each_slice():
+    report = certified(WORDS, clip=5.0, slices="doc.part")
+    assert report["mean_loss (slice a)"].evidence.size == 30
+
+
 @pytest.mark.parametrize("verb", ["gate", "select", "compare", "watch"])
 def test_a_verb_refuses_what_it_has_no_use_for(verb, run, tmp_path):
     table = {**TABLE, "confidence": np.linspace(0.1, 0.9, 60)}

@@ -27,6 +27,7 @@ def arrays_of(
     else:
         given, labels = frameworks.examples_of(data, part)
         found, inputs = frameworks.answer(model, given, reading, part, batched=batched), frameworks.comparable(given)
+        frameworks.refuse_own_tokens(given, np.asarray(frameworks.array_of(labels)), found.values)
     arrays, said = _meant(found, frameworks.labels_of(f"{part} labels", labels), part, reading)
     if inputs is not None:
         arrays[f"{part}_inputs"] = inputs
@@ -45,6 +46,14 @@ def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tup
         values = frameworks.labels_of("the model's outputs", values)
     elif values.dtype.kind == "b":
         values = values.astype(np.int64)
+    # one number for each place of a sequence is no row of scores of classes
+    values, labels = (one[:, :, 0] if one.ndim == 3 and one.shape[2] == 1 else one for one in (values, labels))
+    if labels.ndim > 2:
+        raise InputError(
+            "labels", f"shape {labels.shape}", "a label, or a row of labels, for every example",
+            "Of pixels and the like, certify the fraction that is wrong in each example: "
+            "certify(predictions={'heldout_losses': ...})",
+        )  # fmt: skip
     losses: Array | None = None
     what = ""
     if labels.ndim == 2 and (values.ndim == 3 or _padded(values, labels)):
@@ -158,13 +167,23 @@ def _wrong_tokens(outputs: Array, labels: Array) -> Array:
     counted = labels != IGNORED
     if outputs.shape[:2] != labels.shape:
         raise InputError("labels", f"shape {labels.shape}", f"shape {outputs.shape[:2]}, a label for every token")
+    if outputs.ndim == 3 and outputs.shape[1] == outputs.shape[2]:
+        raise InputError(
+            "the model's outputs", f"shape {outputs.shape}", "as many places as labels, and another number of classes",
+            "Which axis has the classes cannot be seen: answer with the class at every place",
+        )  # fmt: skip
     if not np.all(counted.any(axis=1)):
         raise InputError("labels", "a sequence without labels", "at least one label in every sequence")
     answers = np.argmax(outputs, axis=2) if outputs.ndim == 3 else outputs
     wrong = (answers != labels) & counted
-    later = np.sum((answers[:, :-1] == labels[:, 1:]) & counted[:, 1:])
-    if later > 2 * np.sum(counted & ~wrong) + len(labels):  # far more than by chance
+    right = 2 * np.sum(counted & ~wrong) + len(labels)  # far more than this is no chance
+    if np.sum((answers[:, :-1] == labels[:, 1:]) & counted[:, 1:]) > right:
         raise frameworks.of_the_next("tokens that agree more with the answer one place before")
+    if np.sum((answers[:, 1:] == labels[:, :-1]) & counted[:, :-1]) > right:
+        raise InputError(
+            "labels", "tokens that agree more with the answer one place behind", "labels at the places of answers",
+            "What is generated begins with a start token: give predictions[:, 1:] and labels[:, :-1]",
+        )  # fmt: skip
     return np.asarray(wrong.sum(axis=1) / counted.sum(axis=1))
 
 

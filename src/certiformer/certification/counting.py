@@ -97,6 +97,8 @@ def of_model(
         model = handed.asked  # what is certified is what is handed over
     if frameworks.is_own(model) and reading.outputs is None:
         reading = replace(reading, outputs="logits")  # known, not guessed
+    if all(isinstance(part, tuple) and len(part) == 2 for part in (heldout, train)):
+        frameworks.refuse_other_columns(heldout[0], train[0])
     arrays, said, answered = answers.arrays_of(model, heldout, "heldout", reading, batched=batched)
     facts: dict[str, Any] = {"asked": answered.asked, **_hashed(arrays, "heldout")}
     if train is not None:
@@ -151,7 +153,7 @@ def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findin
     """
     fit = learner.model
     given, truth = frameworks.examples_of(data, "data")
-    x, y = frameworks.comparable(given), np.asarray(frameworks.array_of(truth))
+    x, y = frameworks.comparable(given), frameworks.labels_of("labels", truth)
     parts = division(len(x), CERTIFY_FRACTION, reading.draws)
     train, certify = parts["train"], parts["certify"]
     refuse_overlap(x[certify], x[train], allow_twins=reading.allow_twins)

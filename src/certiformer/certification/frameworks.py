@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from certiformer.certification.declaration import Declaration
 from certiformer.certification.sources.repeats import hashes
+from certiformer.certification.sources.table import is_missing
 from certiformer.certification.split import whole_numbers
 from certiformer.theory.core.errors import InputError
 
@@ -149,7 +150,7 @@ def labels_of(name: str, labels: Any) -> Array:
     values = np.asarray(array_of(labels))
     if values.dtype.kind == "O":
         cells = values.reshape(-1).tolist()
-        missing = next((row for row, cell in enumerate(cells) if cell is None or cell != cell), None)
+        missing = next((row for row, cell in enumerate(cells) if is_missing(cell)), None)
         if missing is not None:
             raise InputError(name, cells[missing], "a label for every example", f"Look at example {missing}")
         if all(isinstance(cell, (bool, int, float, np.number, np.bool_)) for cell in cells):
@@ -199,9 +200,26 @@ def refuse_other_order(name: str, one: Any, other: Any) -> None:
     if not (hasattr(one, "iloc") and hasattr(other, "iloc")):
         return
     mine, theirs = (list(thing.index) for thing in (one, other))
-    if mine != theirs and set(mine) == set(theirs):
-        fix = "Rows are paired by their place: say which order is meant by .loc[...] or .reset_index(drop=True)"
+    shared = set(mine) & set(theirs)
+    if mine == theirs or not shared:
+        return
+    fix = "Rows are paired by their place: say which order is meant by .loc[...] or .reset_index(drop=True)"
+    if len(shared) == len(mine) == len(theirs):
         raise InputError(name, "the same index in another order", "one order", fix)
+    counted = list(range(len(mine)))
+    if counted not in (mine, theirs):  # one that was reset names no rows
+        got = f"{len(shared):,} of {len(mine):,} rows of the index in both, at other places"
+        raise InputError(name, got, "one order", fix)
+
+
+def refuse_other_columns(one: Any, other: Any) -> None:
+    """Rows of two frames are compared cell by cell: other columns, or another order of them, would hide equal rows."""
+    if hasattr(one, "columns") and hasattr(other, "columns"):
+        mine, theirs = ([str(name) for name in frame.columns] for frame in (one, other))
+        if mine != theirs:
+            got = sorted(set(mine) ^ set(theirs)) or "the same columns in another order"
+            fix = "Say train[heldout.columns]: the rows of both are compared"
+            raise InputError("heldout, train", got, "the same columns in the same order", fix)
 
 
 def _pair(data: Any, part: str) -> tuple[Any, Any]:
@@ -326,11 +344,13 @@ def _methods(model: Any, inputs: Any, reading: Declaration, part: str) -> Answer
     if classes is None:
         form = form or _predicted(values, reading, type(model).__name__, _kind(model))
         return Answer(values, method, form, apart=apart)
-    if values.ndim == 2 and values.shape[1] == 1 and values.dtype.kind in "USOiub":
+    if values.ndim == 2 and values.shape[1] == 1:  # what is no label was sorted out above
         values = values[:, 0]
     table = None
     if hasattr(model, "predict_proba") and part == "heldout" and values.ndim == 1:
         table = np.asarray(_asked(model, "predict_proba", inputs, part), dtype=np.float64)
+        if table.ndim == 2 and table.shape[1] not in (1, len(classes)):
+            table = None  # a network with outputs for classes that it never saw: which column is whose is not known
     return Answer(values, method, "labels" if values.ndim == 1 else form, classes, table, apart)
 
 
@@ -542,6 +562,12 @@ def _length(one: Any) -> int | None:
     return int(shape[0]) if len(shape) == 1 else None
 
 
+def _places(one: Any, shape: tuple[int, ...]) -> bool:
+    """Whole numbers, one for each of the other numbers: what topk and sort give beside the values."""
+    found = array_of(one) if getattr(one, "shape", None) is not None else None
+    return isinstance(found, np.ndarray) and found.shape == shape and found.dtype.kind in "iu"
+
+
 def _are_scores(row: Sequence[Any]) -> bool:
     """Whether what a function of one example returns is a list of numbers of one kind; a tuple holds several things."""
     return isinstance(row, list) and len({np.asarray(one).dtype.kind for one in row}) == 1
@@ -566,7 +592,8 @@ def _extracted(given: Any) -> tuple[Array, str | None]:
         raise InputError("the model's outputs", f"arrays of shapes {told}", "one array", "Return what decides, alone")
     if isinstance(given, tuple) and given and np.ndim(array_of(given[0])) > 0:
         first = np.asarray(array_of(given[0]))
-        if first.ndim == 1 and first.dtype.kind == "f" and any(_length(one) == len(first) for one in given[1:]):
+        beside = first.ndim == 1 and any(_length(one) == len(first) for one in given[1:])
+        if first.dtype.kind == "f" and (beside or any(_places(one, first.shape) for one in given[1:])):
             raise InputError(
                 "the model's outputs", "a tuple of several numbers for each example", "one answer to each example",
                 "Is the first the answer, or a confidence? Return the labels alone, or the scores of all classes",
@@ -611,6 +638,7 @@ def run_torch(model: Any, data: Any, part: str) -> tuple[Answer, Array, Array | 
                         f"{part} inputs", _shown(inputs), "what the model takes", f"It said: {error}"
                     ) from error
                 labels.append(np.asarray(array_of(truth)))
+                refuse_own_tokens(inputs, labels[-1], outputs[-1][0])
                 seen.append(comparable(inputs))
     finally:
         for module, training in modes.items():
@@ -621,12 +649,14 @@ def run_torch(model: Any, data: Any, part: str) -> tuple[Answer, Array, Array | 
     tokens = answered[0].ndim == 3 and labels[0].ndim == 2
     if tokens and getattr(model, "can_generate", bool)() and not model.config.is_encoder_decoder:
         raise of_the_next(f"labels beside answers of {type(model).__name__}, which are about the next token")
+    padded = seen[0].ndim == 2 and len({one.shape[1] for one in seen}) > 1
+    alike = not padded or any(np.any(one[:, -1] == 0) for one in seen)  # filled with 0, as here
     values = _stacked(answered, "the model's outputs", 0 if tokens else None)
     found = Answer(values, "a torch module", outputs[0][1], apart=apart)
     # A module's logits may be anything: what looks like something else is asked about.
     found = replace(found, form=None if found.form == "logits" else found.form)
     truth = _stacked(labels, f"{part} labels", IGNORED if tokens else None)
-    return found, truth, _stacked(seen, f"{part} inputs", 0 if seen[0].ndim == 2 else None)
+    return found, truth, _stacked(seen, f"{part} inputs", 0 if padded else None) if alike else None
 
 
 def _joined(batches: list[Any], name: str) -> Any:
@@ -647,10 +677,24 @@ def _stacked(batches: list[Array], name: str, fill: int | None) -> Array:
         raise InputError(name, "batches of different shapes", "one shape of example", f"It said: {error}") from error
 
 
-def of_the_next(got: str) -> InputError:
+def refuse_own_tokens(inputs: Any, labels: Array, outputs: Array) -> None:
+    """Labels that are the tokens of the input itself: what a causal language model is trained with."""
+    if outputs.ndim != 3 or labels.ndim != 2:
+        return
+    given = inputs.get("input_ids") if isinstance(inputs, Mapping) else inputs
+    if given is None or tuple(np.shape(given)) != labels.shape:
+        return
+    tokens, counted = np.asarray(array_of(given)), labels != IGNORED
+    if tokens.dtype.kind in "iu" and np.any(counted[:, 1:]) and np.all(tokens[counted] == labels[counted]):
+        raise of_the_next(
+            "the tokens of the input, at their own places", "; if the task is to copy, answer with tokens"
+        )
+
+
+def of_the_next(got: str, otherwise: str = "") -> InputError:
     return InputError(
         "labels", got, "each label at the place of its answer",
-        "A causal language model answers with the next token: give logits[:, :-1] and labels[:, 1:]",
+        f"A causal language model answers with the next token: give logits[:, :-1] and labels[:, 1:]{otherwise}",
     )  # fmt: skip
 
 
@@ -664,7 +708,10 @@ def _called(model: Any, inputs: Any, device: Any) -> Any:
     import torch
 
     if isinstance(inputs, Mapping):
-        return model(**{name: value.to(device) for name, value in inputs.items()})
+        tensors = {
+            name: part if hasattr(part, "to") else torch.as_tensor(array_of(part)) for name, part in inputs.items()
+        }
+        return model(**{name: tensor.to(device) for name, tensor in tensors.items()})
     tensor = inputs if isinstance(inputs, torch.Tensor) else torch.as_tensor(np.asarray(inputs))
     parameter = next((p for p in model.parameters() if p.is_floating_point()), None)
     if parameter is not None and tensor.is_floating_point():
@@ -674,7 +721,7 @@ def _called(model: Any, inputs: Any, device: Any) -> Any:
 
 def _batches(data: Any, part: str) -> Iterator[tuple[Any, Any]]:
     if is_loader(data):
-        if getattr(data, "drop_last", False):
+        if any(getattr(one, "drop_last", False) for one in (data, getattr(data, "batch_sampler", None))):
             raise InputError(part, "a loader with drop_last=True", "one that drops no example", "Say drop_last=False")
         for batch in _each(data, part):
             if isinstance(batch, Mapping):

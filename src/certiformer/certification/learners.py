@@ -118,5 +118,8 @@ def fitted(estimator: Any, inputs: Any, labels: Any, seed: int) -> Any:
     one = fresh(estimator)
     if "random_state" in one.get_params():
         one.set_params(random_state=seed)
-    one.fit(inputs, labels)
+    try:
+        one.fit(inputs, labels)
+    except (TypeError, ValueError) as error:
+        raise InputError("fit", type(one).__name__, "examples that it takes", f"It said: {error}") from error
     return one

@@ -44,7 +44,7 @@ def of_sample(sample: Sample, *, provenance: Mapping[str, Any] | None = None) ->
     observed: dict[str, Any] = {}
     for asked in sample.asked():
         outcome = asked.outcome
-        if asked.slice and outcome.kind == "log":
+        if asked.slice and outcome.kind == "log" and declared.clip is None:
             continue
         if asked.slice and asked.units.groups is not None and len(np.unique(asked.units.groups)) < 2:
             warnings.append(f"{asked.slice} has rows in one group only: nothing can be said about it")

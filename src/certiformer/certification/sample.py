@@ -392,7 +392,14 @@ def _refuse_idle(sample: Sample) -> None:
     idle = {
         "clip": declared.clip is not None and not numbers,
         "range": declared.range is not None and kinds <= {"rate", "log"},
-        "abstain": declared.abstain is not None and sample.coding is None,
+        "abstain": declared.abstain is not None
+        and not {"heldout_predictions", "train_predictions"} & {*sample.hashes, *sample.parts},
+        "classes": declared.classes is not None
+        and kinds == {"number"}
+        and sample.coding is None
+        and sample.probabilities is None
+        and "head_labels" not in sample.parts,
+        "slices": declared.slices is not None and kinds == {"log"} and declared.clip is None,
         "estimand": declared.estimand == "rows" and not grouped and sample.weights is None,
         "better": declared.better is not None
         and declared.judging is None

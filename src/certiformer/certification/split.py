@@ -106,8 +106,15 @@ def refuse_overlap(
     if not one.dtype.hasobject and not other.dtype.hasobject and (one.dtype.kind in "US") != (other.dtype.kind in "US"):
         fix = "Rows of a sparse matrix are compared with rows of another: give both in one form"
         raise InputError(what, "numbers beside texts, or beside rows of a sparse matrix", "inputs of one kind", fix)
-    known = set(example_hashes(seen))
-    twins = sum(digest in known for digest in example_hashes(certified))
+    if one.shape[1:] != other.shape[1:]:
+        if one.ndim != 2 or other.ndim != 2 or one.dtype.kind not in "iu" or other.dtype.kind not in "iu":
+            got = f"shapes {one.shape[1:]} and {other.shape[1:]}"
+            raise InputError(what, got, "inputs of one shape", "They are compared row by row: give both in one form")
+        # tokens that were filled up with 0, each part to its own longest
+        width = max(one.shape[1], other.shape[1])
+        one, other = (np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in (one, other))
+    known = set(example_hashes(other))
+    twins = sum(digest in known for digest in example_hashes(one))
     if twins and not allow_twins:
         raise InputError(
             what,

@@ -825,6 +825,8 @@ class _Reading:
 
     def _log(self, name: str, column: Column, label: str) -> Outcome:
         """-ln p per word (byte) of every document, and how many it has."""
+        if self.declared.better == "higher":
+            raise InputError("better", "higher", f"nothing beside {name}", "Sums of ln p say it themselves")
         sums, sizes = np.empty(len(column)), np.ones(len(column))
         for row, pair in enumerate(column):
             numbers = isinstance(pair, (list, tuple)) and len(pair) == 2
