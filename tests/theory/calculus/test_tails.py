@@ -200,3 +200,13 @@ def test_the_largest_count_is_that_of_the_distribution_function():
             for n, k in zip(sizes, found, strict=True):
                 assert k == -1 or binomial_cdf(k, n, p) <= level
                 assert k == n or binomial_cdf(k + 1, n, p) > level
+
+
+def test_sums_in_blocks_are_the_sums_of_terms_and_never_below():
+    """Blocks of one term are the terms themselves; wider ones are above by at most a block's fall."""
+    for n, p, top, step, stop in ((300, 0.03, 9, -1, 0), (300, 0.03, 9, 1, 60), (5, 0.5, 2, 1, 5)):
+        plain = tails.partial_ratio(top, n, p, step=step, stop=stop)
+        assert tails._ratio_in_blocks(top, n, p, step=step, stop=stop) == pytest.approx(plain, rel=1e-9)
+    n, p, top = 10**8, 0.01, 10**6
+    plain = tails.partial_ratio(top, n, p, step=-1, stop=top - 40_000)
+    assert plain <= tails._ratio_in_blocks(top, n, p, step=-1, stop=top - 40_000) <= plain * 1.02

@@ -60,10 +60,11 @@ def _loop(table: Any, w: Any, y: Any, factor: Any, means: Any, start: float, fin
                 if part >= len(table):  # tail = 1/2
                     stake = scale
                 else:
+                    # mutants: rounding-margins
                     inside = (bits & np.int64(0xFFFFFFFFFFFF)) | np.int64(0x3FF0000000000000)
                     u = (np.int64(inside).view(np.float64) - 1.0) * (2.0 * _PARTS) - 1.0
                     p = table[part, 0]
-                    for power in range(1, _DEGREE + 1):
+                    for power in range(1, _DEGREE + 1):  # mutants: too-small-to-count
                         p = p * u + table[part, power]
                     stake = p * tail * scale
                 stake = min(min(stake, capital * up[each]), (1.0 - capital) * down[each])

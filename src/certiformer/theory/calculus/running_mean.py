@@ -25,7 +25,7 @@ from typing import Literal
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import Array, np
 
-Side = Literal[1, -1]
+Side = Literal[1, -1]  # mutants: nobody-looks
 TILTS, BERNSTEIN = 24, 12
 
 

@@ -95,7 +95,7 @@ def log_binomial_cdf(errors: int, n: int, p: float) -> float:
 
 def at_least_log_binomial_cdf(errors: int, n: int, p: float) -> float:
     """At least ln P(Bin(n, p) <= errors): that itself, sums in blocks beyond 10^10 examples, Chernoff beyond 10^14."""
-    if n > _HUGE and 0.0 < p < 1.0 and errors < n:
+    if n > _HUGE and 0.0 < p < 1.0 and errors < n:  # mutants: same-for-every-value
         return -n * binary_kl(errors / n, p) if errors / n < p else 0.0
     return _log_sum(errors, n, p, _ratio_in_blocks if n > _MANY else partial_ratio)
 
