@@ -125,9 +125,10 @@ def largest_count(level: float, n: npt.ArrayLike, p: float) -> npt.NDArray[np.fl
     """The largest k with P(Bin(n, p) <= k) <= level at each n; -1 where there is none."""
     size = np.atleast_1d(np.asarray(n, dtype=np.float64))
     k = np.floor(np.nan_to_num(scipy.special.bdtrik(level, size, p), nan=-1.0))  # a guess: below 1e-100 far off
-    k = np.clip(k, -1.0, size - 1.0)
+    k = np.clip(k, -1.0, size - 1.0)  # mutants: the-same-root
+    # mutants: the-same-root
     lost = (binomial_cdf(k, size, p) > level) | (binomial_cdf(k + 1.0, size, p) <= level)
-    low, high = np.full(int(lost.sum()), -1.0), size[lost]
+    low, high = np.full(int(lost.sum()), -1.0), size[lost]  # mutants: the-same-root
     while np.any(high - low > 1.0):
         middle = np.floor(0.5 * (low + high))
         small = binomial_cdf(middle, size[lost], p) <= level
