@@ -210,3 +210,4 @@ def test_sums_in_blocks_are_the_sums_of_terms_and_never_below():
     n, p, top = 10**8, 0.01, 10**6
     plain = tails.partial_ratio(top, n, p, step=-1, stop=top - 40_000)
     assert plain <= tails._ratio_in_blocks(top, n, p, step=-1, stop=top - 40_000) <= plain * 1.02
+    assert tails.at_least_log_binomial_cdf(top, n, p) == log_binomial_cdf(top, n, p)  # blocks begin beyond 10^10

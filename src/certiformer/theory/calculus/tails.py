@@ -167,7 +167,7 @@ def _ratio_in_blocks(top: int, n: int, p: float, *, step: int, stop: int) -> flo
         block = min(length, many - done)
         total += block * math.exp(min(0.0, ln_ratio))
         done += block
-        if ln_ratio < -60.0:
+        if ln_ratio < -60.0:  # mutants: too-small-to-count
             break
     return total
 
