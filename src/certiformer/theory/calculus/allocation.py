@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from certiformer.theory.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
+from certiformer.theory.calculus.cover_kinds import Kind, columns, kinds_of, members
 from certiformer.theory.calculus.covers import Cover
 from certiformer.theory.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, log, sizes
 from certiformer.theory.core.lazy import Array, np
@@ -610,10 +610,6 @@ class _Problem:
         return np.array(found).reshape(len(found), len(self.covers)).T
 
     @functools.cached_property
-    def _bank(self) -> Bank:
-        return Bank.of([cover.entropy for cover in self.covers])
-
-    @functools.cached_property
     def _column(self) -> _Column:
         ln_radius = np.array([cover.ln_radius for cover in self.covers])
         beta = np.abs(self.ln_beta)
@@ -639,8 +635,9 @@ class _Problem:
         x = of.ln_radius - (ln_eps + ln_x - of.ln_beta - 8.0 * _UNIT * (far + np.abs(ln_x) + of.radius_size))
         # A group that is given up stays at its centre and costs nothing.
         paid = ~whole & (x > 0.0)
-        # mutants: rounding-margins, the-rest-of-an-array
-        found = self._bank.on(np.where(paid, x, 1.0).reshape(len(x), -1)).reshape(x.shape)
+        # mutants: nobody-looks
+        rows = zip(self.covers, np.where(paid, x, 1.0), strict=True)
+        found = np.stack([sizes(cover.entropy, row) for cover, row in rows])
         costs = (np.where(paid, found, 0.0) * of.copies).sum(axis=0)
         return np.where(total <= 1.0, costs * (1.0 + _SLACK), np.inf)  # mutants: rounding-margins
 
