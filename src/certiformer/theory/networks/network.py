@@ -11,6 +11,7 @@ from typing import Any
 
 from certiformer.theory.calculus.allocation import split
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.hypothesis import Hypothesis, State
 from certiformer.theory.core.rounding import decimals, outward
 from certiformer.theory.networks.attention_layer import Attention
 from certiformer.theory.networks.core_attention import CoreAttention, FusedAttention
@@ -155,27 +156,27 @@ class Composition:
         return found
 
     @property
-    def hypotheses(self) -> list[dict[str, str]]:
+    def hypotheses(self) -> list[dict[str, Any]]:
         """What the numbers stand on."""
         origin = self.network.origin
-        states = {
+        states: dict[str, tuple[State, str]] = {
             "stated": ("stated", "stated in the description"),
             "assumed": ("open", "assumed, not measured: give bounds, or measure with `certiformer inspect`"),
             "measured": ("verified", "measured on the checkpoint"),
         }
         state, why = states[origin]
         found = [
-            _hypothesis("norms", "every weight obeys the norm bounds of the class", state, why),
-            _hypothesis("fixed", "bounds, references and radii are fixed before the sample", "open", "not stated"),
-            _hypothesis("independent", "the examples are independent", "open", "not stated"),
+            Hypothesis("every weight obeys the norm bounds of the class", state, why, id="norms"),
+            Hypothesis("bounds, references and radii are fixed before the sample", "open", "not stated", id="fixed"),
+            Hypothesis("the examples are independent", "open", "not stated", id="independent"),
         ]
         if self.network.unused:
             requires = f"{', '.join(self.network.unused)} play no part in the network"
-            found.insert(0, _hypothesis("unused", requires, "stated", "stated by the caller"))
+            found.insert(0, Hypothesis(requires, "stated", "stated by the caller", id="unused"))
         if self.analysis.conditional:
             requires = f"examples below {len(self.analysis.conditional)} floors are counted (cover.floors)"
-            found.append(_hypothesis("floors", requires, "open", "a floor is a condition on examples"))
-        return found
+            found.append(Hypothesis(requires, "open", "a floor is a condition on examples", id="floors"))
+        return [one.as_json() for one in found]
 
     def as_json(self) -> dict[str, Any]:
         """The document that `certiformer compose --json` prints."""
@@ -213,10 +214,6 @@ class Composition:
         cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in self.lines())
         advice = "".join(f"<li>{html.escape(line)}</li>" for line in self.advice)
         return f"<h4>{html.escape(self.network.name)}</h4><table>{cells}</table><ul>{advice}</ul>"
-
-
-def _hypothesis(name: str, requires: str, state: str, why: str) -> dict[str, str]:
-    return {"id": name, "requires": requires, "state": state, "why": why}
 
 
 def _log10(magnitude: Magnitude) -> float | None:
