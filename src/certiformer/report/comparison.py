@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from certiformer.theory.core import Evaluation, Result, find
 from certiformer.theory.core.arrays import Evaluations
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.sweeping import Range, sweep
 
@@ -90,7 +91,7 @@ class Comparison:
                 {
                     "id": row.id,
                     "bounds": row.quantity,
-                    "value": row.value if row.value is None or math.isfinite(row.value) else "inf",
+                    "value": None if row.value is None else json_number(row.value),
                     "log10": row.log10,
                     "variant": row.variant,
                     "printed": row.printed,

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from certiformer.theory.calculus.allocation import split
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis, State
 from certiformer.theory.core.rounding import decimals, outward
@@ -184,10 +185,10 @@ class Composition:
             "name": self.network.name,
             "layers": self.layers,
             "coefficients": self.coefficients,
-            "log_covering": {radius: _number(value) for radius, value in self.log_covering.items()},
+            "log_covering": {radius: json_number(value) for radius, value in self.log_covering.items()},
             "n": self.network.samples,
-            "complexity": _number(self.complexity),
-            "range": _number(self.range),
+            "complexity": None if self.complexity is None else json_number(self.complexity),
+            "range": json_number(self.range),
             "dominating": self.dominating,
             "advice": self.advice,
             "hypotheses": self.hypotheses,
@@ -219,10 +220,6 @@ class Composition:
 def _log10(magnitude: Magnitude) -> float | None:
     """log10; None for zero."""
     return magnitude.ln / _TEN if math.isfinite(magnitude.ln) else None
-
-
-def _number(value: float | None) -> float | str | None:
-    return "inf" if value == math.inf else value
 
 
 def _decades(factors: Sequence[Magnitude]) -> float:
