@@ -216,11 +216,6 @@ def _network(wiring: Wiring, output_bound: float, *weights: Weight) -> Network:
     return Network(tuple(known), output_bound, wiring)
 
 
-def layer_norm(d: int, gain: float, bias: float, eps: float) -> tuple[float, float]:
-    """(rho, xi) of LayerNorm: norm at most sqrt(d) max|gain| + ||bias||_2, slope at most max|gain|/sqrt(eps)."""
-    return math.sqrt(d) * gain + bias, gain / math.sqrt(eps)
-
-
 def _rank(rank: int | None, rows: int, columns: int) -> int:
     most = min(rows, columns)
     return most if rank is None else min(rank, most)
