@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from certiformer.checkpoints import CheckpointError, open_checkpoint
+from certiformer.checkpoints.readers import _pickle
 from checkpoints import tiny
 
 
@@ -121,6 +123,18 @@ def test_malicious_pickles_are_not_run(protocol, tmp_path):
     with pytest.raises(CheckpointError, match=r"posix\.system|nt\.system"):
         open_checkpoint(path)
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("protocol", range(5))
+def test_plain_values_are_read_in_every_protocol(protocol):
+    value = {
+        "epoch": 3,
+        "steps": [1, 2.5, None, True],
+        "pair": (1, (2,), {}),
+        "names": {"a": [], "b": {"c": (1, 2, 3, 4)}},
+    }
+    pickled = pickle.dumps(value, protocol)
+    assert _pickle.load(io.BytesIO(pickled), len(pickled)) == value
 
 
 @pytest.mark.parametrize(

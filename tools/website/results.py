@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from certiformer.report.explanation import bibtex_entry
-from certiformer.report.table import evaluation_table
+from certiformer.report.result_tables import evaluation_table
 from certiformer.theory.core import Input, Result, Status, papers, results
 from website import verdicts
 from website.curves import drawing

@@ -26,6 +26,7 @@ from certiformer.checkpoints.roles import Assigned, Roles, assign
 from certiformer.checkpoints.tensors import Tensor
 from certiformer.checkpoints.violations import facts, violations
 from certiformer.theory import networks
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.report import Report, Reported, Statement
 from certiformer.theory.core.rounding import power_of_ten
 from certiformer.theory.networks import Analysis
@@ -245,9 +246,9 @@ def _network(it: Architecture, built: Built, weights: Tensors, analysis: Analysi
     shares = _shares(analysis, weights.roles)
     return {
         "layers": layers,
-        "log10_coefficient": _number(_ln_reach(analysis) / LN10),
-        "log10_n_needed": _number(_log10_examples(analysis)),
-        "log10_ln_cover": _number(math.log10(max(1e-300, analysis.log_size(QUARTER)))),
+        "log10_coefficient": json_number(_ln_reach(analysis) / LN10),
+        "log10_n_needed": json_number(_log10_examples(analysis)),
+        "log10_ln_cover": json_number(math.log10(max(1e-300, analysis.log_size(QUARTER)))),
         "sensitivity_log10": analysis.sensitivity(built.embedded).ln / LN10,
         "dominating": shares[0]["role"] if shares else None,
         "shares": shares,
@@ -292,7 +293,7 @@ def _shares(analysis: Analysis, roles: Mapping[str, str]) -> list[dict[str, Any]
         decades[role] = max(decades.get(role, -math.inf), term.ln_beta / LN10)
     paid = sum(nats.values()) or 1.0
     return [
-        {"role": role, "share": value / paid, "log10_coefficient": _number(decades[role])}
+        {"role": role, "share": value / paid, "log10_coefficient": json_number(decades[role])}
         for role, value in sorted(nats.items(), key=lambda item: -item[1])
     ]
 
@@ -307,19 +308,19 @@ def _tensor(one: Assigned, measurer: Measurer, other: Roles | None) -> dict[str,
         "layer": one.layer,
         "shape": list(one.tensor.shape),
         "dtype": one.tensor.dtype,
-        "spectral": _number(found.spectral),
-        "spectral_below": _number(found.spectral_below),
-        "frobenius": _number(found.frobenius),
-        "norm_21": _number(found.norm_21),
-        "norm_21_rows": _number(found.norm_21_rows),
-        "norm_11": _number(found.norm_11),
-        "stable_rank": _number(found.stable_rank),
+        "spectral": json_number(found.spectral),
+        "spectral_below": json_number(found.spectral_below),
+        "frobenius": json_number(found.frobenius),
+        "norm_21": json_number(found.norm_21),
+        "norm_21_rows": json_number(found.norm_21_rows),
+        "norm_11": json_number(found.norm_11),
+        "stable_rank": json_number(found.stable_rank),
     }
     there = None if other is None else other.get(one.role, one.layer)
     if there is not None and there.tensor.shape == one.tensor.shape:
         moved = measurer.difference(part, whole(there))
-        entry["moved_spectral"] = _number(moved.spectral)
-        entry["moved_frobenius"] = _number(moved.frobenius)
+        entry["moved_spectral"] = json_number(moved.spectral)
+        entry["moved_frobenius"] = json_number(moved.frobenius)
     return entry
 
 
@@ -338,7 +339,3 @@ def _order(one: Assigned) -> tuple[Any, ...]:
     pieces = re.split(r"(\d+)", one.tensor.name)
     natural = tuple((0, int(piece), "") if piece.isdigit() else (1, 0, piece) for piece in pieces)
     return (one.role == "not recognised", one.layer is not None, one.layer or 0, natural)
-
-
-def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else "inf"

@@ -131,15 +131,15 @@ class Measurer:
         return bias + (weight @ shift)[:, None], 2.0 * (len(shift) + 2) * UNIT * terms
 
     def _plain(self, part: Part) -> npt.NDArray[Any] | Tensor:
-        """The last tensors stay in memory while heads are cut out of them."""
-        key = id(part.assigned.tensor)
-        if key not in self.arrays or part.assigned.row.stored == "rows":
-            if part.assigned.row.stored == "rows":
-                return part.matrix()
+        """A whole table stays on disk; the last other tensors stay in memory while heads are cut out of them."""
+        tensor = part.assigned.tensor
+        if part.assigned.row.stored == "rows" and len(tensor.shape) == 2 and part.stop - part.start == tensor.shape[0]:
+            return tensor
+        if id(tensor) not in self.arrays:
             while len(self.arrays) >= 4:
                 del self.arrays[next(iter(self.arrays))]
-            self.arrays[key] = oriented(part.assigned)
-        return np.asarray(self.arrays[key][part.start : part.stop])
+            self.arrays[id(tensor)] = oriented(part.assigned)
+        return np.asarray(self.arrays[id(tensor)][part.start : part.stop])
 
     def tick(self, amount: float, what: str) -> None:
         self.done += amount

@@ -38,15 +38,6 @@ class Part:
     def shape(self) -> tuple[int, int]:
         return self.stop - self.start, oriented_shape(self.assigned)[1]
 
-    def matrix(self) -> Matrix | Tensor:
-        """The rows as an array in the stored precision; a whole table stays on disk."""
-        tensor = self.assigned.tensor
-        if len(tensor.shape) == 2 and self.assigned.row.stored != "in x out":
-            if (self.start, self.stop) == (0, tensor.shape[0]):
-                return tensor if self.assigned.row.stored == "rows" else tensor.array()
-            return tensor[self.start : self.stop]
-        return oriented(self.assigned)[self.start : self.stop]
-
     def rows(self, start: int, stop: int) -> Part:
         return replace(self, start=self.start + start, stop=self.start + stop)
 

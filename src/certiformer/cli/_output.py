@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from certiformer.report.latex import latex_table
-from certiformer.report.table import theorem_table
+from certiformer.report.result_tables import theorem_table
 from certiformer.theory.core import Result
 from certiformer.theory.core.csv_writer import csv_text
 from certiformer.theory.core.errors import InputError

@@ -9,7 +9,7 @@ import typer
 
 from certiformer.cli import _pairs
 from certiformer.cli._output import Form, answered, console, forms
-from certiformer.report.table import evaluation_table, solution_table, sweep_table
+from certiformer.report.result_tables import evaluation_table, solution_table, sweep_table
 from certiformer.theory.core import Direction, Evaluation, Result, find
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.rounding import outward

@@ -166,10 +166,11 @@ def _swept(found: Comparison, quantity: str, along: Range) -> None:
     for place in shown if len(points) > MOST_LINES else range(len(points)):
         at = [one.points[place] for one in sweeps]
         values = ["–" if one.best is None else one.sound[one.best].text(one.result.bounds) for one in at]
-        (winner,) = (one.id for one in stretches if one.low <= points[place] <= one.high)
+        (winner,) = (one["id"] for one in stretches if one["low"] <= points[place] <= one["high"])
         table.add_row(f"{points[place]:.4g}", *values, winner or "–")
     console.print(table)
     for one in stretches:
-        span = f"= {one.low:.4g}" if one.low == one.high else f"from {one.low:.4g} to {one.high:.4g}"
-        console.print(f"{along.name} {span}: " + (f"{one.id} is smallest" if one.id else "none has a bound"))
+        low, high, best = one["low"], one["high"], one["id"]
+        span = f"= {low:.4g}" if low == high else f"from {low:.4g} to {high:.4g}"
+        console.print(f"{along.name} {span}: " + (f"{best} is smallest" if best else "none has a bound"))
     console.print()

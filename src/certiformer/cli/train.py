@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,11 +15,12 @@ from rich.table import Table
 
 from certiformer.cli import _pairs
 from certiformer.cli._output import Json, console, print_json
-from certiformer.cli._process import own_process
 from certiformer.report.numbers import rounded_up
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.locks import held
 from certiformer.theory.core.regular_file import regular
+from certiformer.theory.core.threads import thread_environment
+from certiformer.theory.core.user_dirs import cache_directory
 
 
 def train(
@@ -169,6 +171,28 @@ def train(
         print_json(report)
     else:
         _show(report)
+
+
+def own_process(threads: int | None) -> None:
+    """Limit this process to `threads` CPUs and keep compiled programs on disk.
+
+    To be called before JAX starts its thread pools, that is before the first array.
+    """
+    pinned = hasattr(os, "sched_getaffinity")
+    available = sorted(os.sched_getaffinity(0)) if pinned else list(range(os.cpu_count() or 1))
+    if threads is not None:
+        if not 1 <= threads <= len(available):
+            raise InputError("--threads", threads, f"between 1 and {len(available)}, the CPUs at hand")
+        os.environ.update(thread_environment(threads))
+        if pinned:
+            os.sched_setaffinity(0, set(available[:threads]))
+    import jax
+
+    for flag, value in (
+        ("jax_compilation_cache_dir", str(cache_directory() / "compiled")),
+        ("jax_persistent_cache_min_compile_time_secs", 0.5),
+    ):
+        jax.config.update(flag, value)  # type: ignore[no-untyped-call]
 
 
 def _byte_lm(

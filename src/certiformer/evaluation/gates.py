@@ -21,7 +21,7 @@ from certiformer.evaluation._given import binary, counted, losses_in, probabilit
 from certiformer.evaluation.mean import walked
 from certiformer.evaluation.pairs import sign_test
 from certiformer.theory.calculus.running_mean import ln_capital, running_limits, squares_after
-from certiformer.theory.calculus.tails import binomial_cdf, largest_count, log_binomial_cdf
+from certiformer.theory.calculus.tails import binomial_cdf, largest_count, log_binomial_cdf, log_binomial_pmf
 from certiformer.theory.calculus.target_betting import evidence_against
 from certiformer.theory.core.errors import InputError
 
@@ -76,8 +76,6 @@ def _ln_at_least(errors: int, n: int, eps: float) -> float:
     if tail > 1e-200:  # near the smallest numbers there are betainc is off by a hundredth
         return math.log(tail) + 5e-10
     # Far out the largest term bounds the sum: the ratios of terms from there on are at most r < 1.
-    from certiformer.theory.calculus.tails import log_binomial_pmf
-
     ratio = (n - errors) * eps / ((errors + 1.0) * (1.0 - eps))
     slack = 1e-15 * (math.lgamma(n + 1.0) + 40.0) + 1e-9
     return log_binomial_pmf(errors, n, eps) - math.log1p(-min(ratio, 1.0 - 1e-9)) + slack

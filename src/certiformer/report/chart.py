@@ -29,20 +29,11 @@ class Mark:
     observed: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A vertical reference: the trivial value."""
-
-    label: str
-    log10: float
-    kind: str
-
-
-def panel(title: str, marks: Sequence[Mark], lines: Sequence[Line], unit: str = "") -> Markup:
-    """A row per bound; reference lines through all rows, where they lie within the range."""
+def panel(title: str, marks: Sequence[Mark], guessing: float | None, unit: str) -> Markup:
+    """A row per bound; a line through all rows at the logarithm of what guessing attains, if that is in the range."""
     # On a phone letters are larger beside everything else: 9 units each.
     left = max(LEFT, 9 * max((len(mark.label) for mark in marks), default=0) + 16)
-    place, ticks, high = _axis(marks, lines, unit, left)
+    place, ticks, high = _axis(marks, guessing, unit, left)
     height = TOP + ROW * len(marks) + BOTTOM
     foot = height - BOTTOM
     width = max(WIDTH, left + NARROWEST + RIGHT)
@@ -67,13 +58,12 @@ def panel(title: str, marks: Sequence[Mark], lines: Sequence[Line], unit: str = 
             f'{span}<circle class="dot" cx="{end:.1f}" cy="{y}" r="5.5"/>{ring}'
             f'<text class="value" x="{end + 10:.1f}" y="{y + 4}">{escape(mark.text)}</text></g>'
         )
-    parts += [
-        f'<g class="line {line.kind}">'
-        f'<line x1="{place(line.log10):.1f}" x2="{place(line.log10):.1f}" y1="{TOP - 6}" y2="{foot}"/>'
-        f'<text x="{place(line.log10):.1f}" y="{TOP - 12}" text-anchor="middle">{escape(line.label)}</text></g>'
-        for line in lines
-        if line.log10 <= high
-    ]
+    if guessing is not None and guessing <= high:
+        x = place(guessing)
+        parts.append(
+            f'<g class="line trivial"><line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 6}" y2="{foot}"/>'
+            f'<text x="{x:.1f}" y="{TOP - 12}" text-anchor="middle">guessing</text></g>'
+        )
     parts.append("</svg>")
     return Markup("".join(parts))
 
@@ -83,7 +73,7 @@ def _log(value: float) -> float:
 
 
 def _axis(
-    marks: Sequence[Mark], lines: Sequence[Line], unit: str, left: int
+    marks: Sequence[Mark], guessing: float | None, unit: str, left: int
 ) -> tuple[Callable[[float], float], list[tuple[float, str]], float]:
     """Where a logarithm stands, the ticks, and the largest logarithm that is shown."""
     bounds = [mark.log10 for mark in marks if math.isfinite(mark.log10)] or [0.0]
@@ -98,7 +88,8 @@ def _axis(
             [(left + inner * value / high, _text(value, unit)) for value in values],
             math.log10(high),
         )
-    points = bounds + [_log(mark.observed) for mark in marks if mark.observed] + [line.log10 for line in lines]
+    points = bounds + [_log(mark.observed) for mark in marks if mark.observed]
+    points += [] if guessing is None else [guessing]
     low, upper = math.floor(min(points) - 0.15), math.ceil(max(points) + 0.05)
     upper = max(upper, low + 1)
 

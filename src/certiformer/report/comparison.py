@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certiformer.theory.core import Evaluation, Result, find
 from certiformer.theory.core.arrays import Evaluations
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.errors import CertiformerError, InputError, UnknownNameError
 from certiformer.theory.core.sweeping import Range, sweep
 
@@ -30,15 +31,6 @@ class Row:
     variant: str
     printed: str
     why: str
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A part of a range along which one result has the smallest sound bound; `id` is None where none has one."""
-
-    low: float
-    high: float
-    id: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +71,18 @@ class Comparison:
             for value, evaluation in at
         ]
 
-    def wins(self, quantity: str) -> list[Stretch]:
-        """Who has the smallest sound bound where, from one end of the range to the other."""
-        found: list[Stretch] = []
+    def wins(self, quantity: str) -> list[dict[str, Any]]:
+        """Who (`id`) has the smallest sound bound from `low` to `high`, along the range; None where none has one."""
+        found: list[dict[str, Any]] = []
         sweeps = self.swept().get(quantity, [])
         for place, value in enumerate(_along(sweeps[0]) if sweeps else ()):
             rows = [_row(one.points[place]) for one in sweeps]
             sizes = {row.id: (row.value, row.log10 or 0.0) for row in rows if row.value is not None}
             best = min(sizes, key=lambda id: sizes[id]) if sizes else None
-            if found and found[-1].id == best:
-                found[-1] = Stretch(found[-1].low, value, best)
+            if found and found[-1]["id"] == best:
+                found[-1]["high"] = value
             else:
-                found.append(Stretch(value, value, best))
+                found.append({"low": value, "high": value, "id": best})
         return found
 
     def as_json(self) -> dict[str, Any]:
@@ -99,7 +91,7 @@ class Comparison:
                 {
                     "id": row.id,
                     "bounds": row.quantity,
-                    "value": row.value if row.value is None or math.isfinite(row.value) else "inf",
+                    "value": None if row.value is None else json_number(row.value),
                     "log10": row.log10,
                     "variant": row.variant,
                     "printed": row.printed,
@@ -109,9 +101,7 @@ class Comparison:
             ],
             "smallest": {quantity: self.best(quantity) for quantity in self.by_quantity()},
             "sweeps": [swept.as_json() for swept in self.sweeps],
-            "smallest_along": {
-                quantity: [asdict(stretch) for stretch in self.wins(quantity)] for quantity in self.swept()
-            },
+            "smallest_along": {quantity: self.wins(quantity) for quantity in self.swept()},
         }
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from certiformer.certificates._refutations import refutation_command
 from certiformer.report import numbers
 from certiformer.report.latex import latex_words
-from certiformer.report.table import STATUS_STYLES
+from certiformer.report.result_tables import STATUS_STYLES
 from certiformer.theory.core import Input, Result
 
 

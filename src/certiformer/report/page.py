@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from certiformer.report.chart import Line, Mark, panel
+from certiformer.report.chart import Mark, panel
 from certiformer.report.numbers import percent_down, percent_up
 from certiformer.theory.core.report import Report, Statement, confidence_text
 from certiformer.theory.core.rounding import outward, power_of_ten
@@ -124,12 +124,12 @@ def _panel(key: str, rows: Sequence[Statement]) -> dict[str, Any]:
         for row in sorted(rows, key=lambda row: (row.version, row.log10 or 0.0))
     ]
     trivial = [row.guessing for row in rows if row.guessing and row.guessing > 0]
-    lines = [Line("guessing", math.log10(max(trivial)), "trivial")] if trivial else []
+    guessing = math.log10(max(trivial)) if trivial else None
     title = f"{key[:1].upper()}{key[1:]}"
     mixed = len({row.bounds for row in rows}) > 1
     note = "These limits concern different predictors; see the table." if mixed else ""
     unit = "%" if all(row.rate for row in rows) else ""
-    return {"title": title, "svg": panel(title, marks, lines, unit), "note": note}
+    return {"title": title, "svg": panel(title, marks, guessing, unit), "note": note}
 
 
 def observed(row: Statement) -> float | None:

@@ -174,7 +174,7 @@ def test_settings_are_checked() -> None:
 def test_from_texts_to_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """`train byte_lm` writes what `certify` reads: three rows in bits per byte."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("certiformer.cli.train.own_process", lambda threads: 1)
+    monkeypatch.setattr("certiformer.cli.train.own_process", lambda threads: None)
     Path("texts.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in written()))
     chosen = [f"{name}={value}" for name, value in vars(SMALL).items() if name != "seed"]
     train("byte_lm", text=[Path("texts.jsonl")], settings=chosen, json=True)

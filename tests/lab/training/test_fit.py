@@ -95,7 +95,7 @@ def test_recipes_refuse_what_they_cannot_do():
 @pytest.fixture
 def app(monkeypatch, tmp_path):
     # The package's attribute `train` is the command itself, so the module is looked up by its name.
-    monkeypatch.setattr(sys.modules["certiformer.cli.train"], "own_process", lambda threads: 1)
+    monkeypatch.setattr(sys.modules["certiformer.cli.train"], "own_process", lambda threads: None)
     monkeypatch.chdir(tmp_path)
     application = typer.Typer(pretty_exceptions_enable=False)
     application.command()(train)

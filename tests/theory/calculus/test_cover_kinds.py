@@ -1,12 +1,22 @@
-"""Many groups of weights at once: the same numbers as one entropy and one radius at a time, never below them."""
+"""Entropies at many radii are those at one radius at a time, never below; and the kinds they are the least of."""
 
 import math
 
 import numpy as np
 import pytest
 
-from certiformer.theory.calculus.cover_kinds import Bank, columns, kinds_of
-from certiformer.theory.calculus.entropies import Added, Constant, Least, Multisets, Power, Scaled, Shifted, Volume
+from certiformer.theory.calculus.cover_kinds import columns, kinds_of
+from certiformer.theory.calculus.entropies import (
+    Added,
+    Constant,
+    Least,
+    Multisets,
+    Power,
+    Scaled,
+    Shifted,
+    Volume,
+    sizes,
+)
 
 LN_TWO = math.log(2.0)
 ENTROPIES = [
@@ -42,22 +52,13 @@ def at_single_numbers(entropy):
     return np.array([entropy(float(x)) for x in X])
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_groups_side_by_side_are_each_their_own(order):
-    chosen = ENTROPIES[::order]
-    with np.errstate(over="ignore"):
-        together = Bank.of(chosen).on(np.tile(X, (len(chosen), 1)))
-    for entropy, found in zip(chosen, together, strict=True):
-        alone = at_single_numbers(entropy)
-        assert np.all(found >= alone * (1.0 - 1e-14)), entropy
-        assert found == pytest.approx(alone, rel=1e-9), entropy
-
-
 @pytest.mark.parametrize("entropy", ENTROPIES, ids=lambda entropy: type(entropy).__name__)
-def test_a_group_alone(entropy):
+def test_many_radii_at_once_are_each_their_own(entropy):
     with np.errstate(over="ignore"):
-        found = Bank.of([entropy]).on(X[None, :])
-    assert found[0] == pytest.approx(at_single_numbers(entropy), rel=1e-9)
+        found = sizes(entropy, X)
+    alone = at_single_numbers(entropy)
+    assert np.all(found >= alone * (1.0 - 1e-14))
+    assert found == pytest.approx(alone, rel=1e-9)
 
 
 def test_an_entropy_is_the_least_of_its_kinds():

@@ -143,37 +143,51 @@ class _Machine:
             found.append(value)
 
     def step(self, name: str, argument: Any) -> None:
+        """Carry out one operation."""
+        stack = self.stack
         if name in _CONSTANTS:
-            self.stack.append(_CONSTANTS[name]())
+            stack.append(_CONSTANTS[name]())
         elif name in _LITERALS:
-            self.stack.append(argument)
+            stack.append(argument)
         elif name in _PUTS:
-            self.memo[len(self.memo) if argument is None else argument] = self.stack[-1]
+            self.memo[len(self.memo) if argument is None else argument] = stack[-1]
         elif name in _GETS:
-            self.stack.append(self.memo[argument])
+            stack.append(self.memo[argument])
+        elif name in ("LIST", "TUPLE"):
+            found = self.to_mark()
+            stack.append(found if name == "LIST" else tuple(found))
+        elif name in ("TUPLE1", "TUPLE2", "TUPLE3"):
+            parts = [self.pop() for _ in range(int(name[-1]))]
+            stack.append(tuple(parts[::-1]))
+        elif name == "DICT":
+            stack.append(_update({}, self.to_mark()))
+        elif name in ("APPENDS", "ADDITEMS", "APPEND"):
+            values = [self.pop()] if name == "APPEND" else self.to_mark()
+            _extend(stack[-1], values)
+        elif name in ("SETITEMS", "SETITEM"):
+            values = [self.pop(), self.pop()][::-1] if name == "SETITEM" else self.to_mark()
+            _update(stack[-1], values)
+        elif name == "GLOBAL":
+            module, _, rest = str(argument).partition(" ")
+            stack.append(_named(module, rest))
+        elif name == "STACK_GLOBAL":
+            rest, module = self.pop(), self.pop()
+            stack.append(_named(module, rest))
+        elif name in ("REDUCE", "NEWOBJ"):
+            arguments, function = self.pop(), self.pop()
+            stack.append(_made(function, arguments))
+        elif name == "BUILD":
+            state = self.pop()
+            if isinstance(stack[-1], StandIn):
+                stack[-1].state = state
+        elif name == "BINPERSID":
+            stack.append(_storage(self.pop()))
+        elif name == "POP":
+            self.pop()
+        elif name == "POP_MARK":
+            self.to_mark()
         elif name not in ("PROTO", "FRAME"):
-            action = _ACTIONS.get(name)
-            if action is None:
-                raise UnsafePickle(f"the operation {name}, which no tensor file needs")
-            action(self, argument)
-
-
-def _tuple(size: int) -> Callable[[_Machine, Any], None]:
-    def action(machine: _Machine, _: Any) -> None:
-        parts = [machine.pop() for _ in range(size)]
-        machine.stack.append(tuple(parts[::-1]))
-
-    return action
-
-
-def _append(machine: _Machine, _: Any) -> None:
-    value = machine.pop()
-    _extend(machine.stack[-1], [value])
-
-
-def _appends(machine: _Machine, _: Any) -> None:
-    values = machine.to_mark()
-    _extend(machine.stack[-1], values)
+            raise UnsafePickle(f"the operation {name}, which no tensor file needs")
 
 
 def _extend(target: Any, values: list[Any]) -> None:
@@ -183,17 +197,8 @@ def _extend(target: Any, values: list[Any]) -> None:
         raise UnsafePickle("a broken pickle (items for something that is no list)")
 
 
-def _set_item(machine: _Machine, _: Any) -> None:
-    value, key = machine.pop(), machine.pop()
-    _update(machine.stack[-1], [key, value])
-
-
-def _set_items(machine: _Machine, _: Any) -> None:
-    values = machine.to_mark()
-    _update(machine.stack[-1], values)
-
-
-def _update(target: Any, flat: list[Any]) -> None:
+def _update(target: Any, flat: list[Any]) -> Any:
+    """The target with these keys and values, one after the other."""
     if len(flat) % 2:
         raise UnsafePickle("a broken pickle (a key without value)")
     if not isinstance(target, (dict, StandIn)):
@@ -209,27 +214,12 @@ def _update(target: Any, flat: list[Any]) -> None:
                 if key in target and isinstance(target[key], StoredTensor):
                     raise UnsafePickle(f"the name {key!r} twice")
                 target[key] = value
+    return target
 
 
-def _dictionary(machine: _Machine, _: Any) -> None:
-    values, found = machine.to_mark(), {}  # type: ignore[var-annotated]
-    _update(found, values)
-    machine.stack.append(found)
-
-
-def _global(machine: _Machine, argument: Any) -> None:
-    module, _, name = str(argument).partition(" ")
-    machine.stack.append(_named(module, name))
-
-
-def _stack_global(machine: _Machine, _: Any) -> None:
-    name, module = machine.pop(), machine.pop()
+def _named(module: Any, name: Any) -> Name:
     if not (isinstance(name, str) and isinstance(module, str)):
         raise UnsafePickle("a global name that is no text")
-    machine.stack.append(_named(module, name))
-
-
-def _named(module: str, name: str) -> Name:
     found = Name(module, name)
     if module in ("builtins", "__builtin__"):
         if name in SETS:
@@ -239,15 +229,9 @@ def _named(module: str, name: str) -> Name:
     raise UnsafePickle(f"the name {found}; it was not looked up, nothing was run")
 
 
-def _reduce(machine: _Machine, _: Any) -> None:
-    arguments, function = machine.pop(), machine.pop()
+def _made(function: Any, arguments: Any) -> Any:
     if not isinstance(function, Name) or not isinstance(arguments, tuple):
-        machine.stack.append(StandIn(Name("?", "?")))
-        return
-    machine.stack.append(_made(function, arguments))
-
-
-def _made(function: Name, arguments: tuple[Any, ...]) -> Any:
+        return StandIn(Name("?", "?"))
     text = str(function)
     if text == "collections.OrderedDict":
         found: dict[Any, Any] = {}
@@ -279,21 +263,8 @@ def _tensor(arguments: tuple[Any, ...]) -> Any:
     return StoredTensor(storage, offset, shape, strides)
 
 
-def _new_object(machine: _Machine, _: Any) -> None:
-    arguments, cls = machine.pop(), machine.pop()
-    machine.stack.append(
-        _made(cls, arguments) if isinstance(cls, Name) and isinstance(arguments, tuple) else StandIn(Name("?", "?"))
-    )
-
-
-def _build(machine: _Machine, _: Any) -> None:
-    state = machine.pop()
-    if isinstance(machine.stack[-1], StandIn):
-        machine.stack[-1].state = state
-
-
-def _persistent(machine: _Machine, _: Any) -> None:
-    found = machine.pop()
+def _storage(found: Any) -> Storage:
+    """What a persistent id describes."""
     if not (isinstance(found, tuple) and len(found) >= 5 and found[0] == "storage" and isinstance(found[1], Name)):
         raise UnsafePickle("a persistent id that is no storage")
     if found[1].name not in STORAGES:
@@ -302,15 +273,7 @@ def _persistent(machine: _Machine, _: Any) -> None:
         raise UnsafePickle("a storage that is a view of another")
     if not isinstance(found[2], str) or not isinstance(found[4], int) or isinstance(found[4], bool) or found[4] < 0:
         raise UnsafePickle("a storage without key or size")
-    machine.stack.append(Storage(STORAGES[found[1].name], found[2], found[4]))
-
-
-def _drop_to_mark(machine: _Machine, _: Any) -> None:
-    machine.to_mark()
-
-
-def _drop(machine: _Machine, _: Any) -> None:
-    machine.pop()
+    return Storage(STORAGES[found[1].name], found[2], found[4])
 
 
 _CONSTANTS: dict[str, Callable[[], Any]] = {
@@ -348,24 +311,3 @@ _LITERALS = frozenset(
 )
 _PUTS = frozenset(("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"))
 _GETS = frozenset(("GET", "BINGET", "LONG_BINGET"))
-_ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {
-    "TUPLE": lambda machine, _: machine.stack.append(tuple(machine.to_mark())),
-    "TUPLE1": _tuple(1),
-    "TUPLE2": _tuple(2),
-    "TUPLE3": _tuple(3),
-    "LIST": lambda machine, _: machine.stack.append(machine.to_mark()),
-    "DICT": _dictionary,
-    "APPEND": _append,
-    "APPENDS": _appends,
-    "ADDITEMS": _appends,
-    "SETITEM": _set_item,
-    "SETITEMS": _set_items,
-    "GLOBAL": _global,
-    "STACK_GLOBAL": _stack_global,
-    "REDUCE": _reduce,
-    "NEWOBJ": _new_object,
-    "BUILD": _build,
-    "BINPERSID": _persistent,
-    "POP": _drop,
-    "POP_MARK": _drop_to_mark,
-}

@@ -35,49 +35,33 @@ class Activation:
     slope: Callable[[Array], Array]
 
 
-def _tanh(x: Array) -> Array:
-    return np.asarray(np.tanh(x), dtype=np.float64)
-
-
-def _tanh_slope(x: Array) -> Array:
-    return np.asarray(1.0 - np.tanh(x) ** 2, dtype=np.float64)
-
-
-def _erf(x: Array) -> Array:
-    return np.asarray(scipy.special.erf(x / math.sqrt(2.0)), dtype=np.float64)
-
-
-def _erf_slope(x: Array) -> Array:
-    return np.asarray(math.sqrt(2.0 / math.pi) * np.exp(-(x**2) / 2.0), dtype=np.float64)
-
-
-def _sigmoid(x: Array) -> Array:
-    return np.asarray(scipy.special.expit(x), dtype=np.float64)
-
-
-def _sigmoid_slope(x: Array) -> Array:
-    return np.asarray(scipy.special.expit(x) * scipy.special.expit(-x), dtype=np.float64)
-
-
-def _sin(x: Array) -> Array:
-    return np.asarray(np.sin(x), dtype=np.float64)
-
-
-def _sin_slope(x: Array) -> Array:
-    return np.asarray(np.cos(x), dtype=np.float64)
-
-
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
     {
         entry.name: entry
         for entry in (
             # tanh'' = -2 t (1 - t^2) is extreme at t = 1/sqrt 3
-            Activation("tanh", 1.0, 1.0, 4.0 / (3.0 * math.sqrt(3.0)), _tanh, _tanh_slope),
+            Activation(
+                "tanh", 1.0, 1.0, 4.0 / (3.0 * math.sqrt(3.0)), lambda x: np.tanh(x), lambda x: 1.0 - np.tanh(x) ** 2
+            ),
             # sigma'' = -sqrt(2/pi) x e^{-x^2/2} is extreme at x = 1
-            Activation("erf", 1.0, math.sqrt(2.0 / math.pi), math.sqrt(2.0 / (math.pi * math.e)), _erf, _erf_slope),
+            Activation(
+                "erf",
+                1.0,
+                math.sqrt(2.0 / math.pi),
+                math.sqrt(2.0 / (math.pi * math.e)),
+                lambda x: scipy.special.erf(x / math.sqrt(2.0)),
+                lambda x: math.sqrt(2.0 / math.pi) * np.exp(-(x**2) / 2.0),
+            ),
             # sigma(x) = (1 + tanh(x/2))/2
-            Activation("sigmoid", 1.0, 0.25, 1.0 / (6.0 * math.sqrt(3.0)), _sigmoid, _sigmoid_slope),
-            Activation("sin", 1.0, 1.0, 1.0, _sin, _sin_slope),
+            Activation(
+                "sigmoid",
+                1.0,
+                0.25,
+                1.0 / (6.0 * math.sqrt(3.0)),
+                lambda x: scipy.special.expit(x),
+                lambda x: scipy.special.expit(x) * scipy.special.expit(-x),
+            ),
+            Activation("sin", 1.0, 1.0, 1.0, lambda x: np.sin(x), lambda x: np.cos(x)),
         )
     }
 )

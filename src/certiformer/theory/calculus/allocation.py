@@ -21,9 +21,9 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from certiformer.theory.calculus.cover_kinds import Bank, Kind, columns, kinds_of, members
+from certiformer.theory.calculus.cover_kinds import Kind, columns, kinds_of, members
 from certiformer.theory.calculus.covers import Cover
 from certiformer.theory.calculus.entropies import LN_TWO, Entropy, Multisets, Power, Volume, log, sizes
 from certiformer.theory.core.lazy import Array, np
@@ -260,16 +260,16 @@ class _Options:
         powers = columns([[kind for kind in each if isinstance(kind.base, Power)] for each in kinds])
         others = columns([[kind for kind in each if not isinstance(kind.base, Volume | Power)] for each in kinds])
 
-        def matrix(columns: Sequence[Sequence[Kind | None]], entry: Callable[[Kind], float]) -> Array:
+        def matrix(columns: Sequence[Sequence[Kind | None]], entry: Callable[[Any], float]) -> Array:
             rows = [[math.nan if kind is None else entry(kind) for kind in column] for column in columns]
             return np.array(rows, dtype=np.float64).reshape(len(columns), len(kinds)).T
 
         present = matrix([*volumes, *powers, *others], lambda kind: 1.0)  # mutants: any-split-is-a-bound
         return cls(
-            matrix(volumes, lambda kind: log(kind.factor * _volume(kind.base).parameters)),
-            matrix(volumes, lambda kind: _volume(kind.base).ln_factor + kind.shift),
+            matrix(volumes, lambda kind: log(kind.factor * kind.base.parameters)),
+            matrix(volumes, lambda kind: kind.base.ln_factor + kind.shift),
             # mutants: any-split-is-a-bound
-            matrix(powers, lambda kind: log(kind.factor * _power(kind.base).coefficient) + 2.0 * kind.shift),
+            matrix(powers, lambda kind: log(kind.factor * kind.base.coefficient) + 2.0 * kind.shift),
             tuple(members(column) for column in others),
             np.concatenate([np.isfinite(present), np.ones((len(kinds), 1), dtype=np.bool_)], -1),
         )
@@ -321,30 +321,7 @@ class _Options:
         return np.where(ln_share < 0.0, found, 0.0)
 
 
-def _volume(base: Entropy) -> Volume:
-    if not isinstance(base, Volume):
-        raise TypeError(f"{base} is not a Volume")
-    return base
-
-
-def _power(base: Entropy) -> Power:
-    if not isinstance(base, Power):
-        raise TypeError(f"{base} is not a Power")
-    return base
-
-
 # --- the problem ------------------------------------------------------------------------------------------------------
-
-
-class _Column(NamedTuple):
-    """What every group brings to its cost, a row per group; and what rounding errors grow with, eps apart."""
-
-    ln_reach: Array
-    ln_beta: Array
-    copies: Array
-    ln_radius: Array
-    reach_size: Array
-    radius_size: Array
 
 
 @dataclass(frozen=True)
@@ -609,39 +586,29 @@ class _Problem:
             found.append(mean - self._ln_total(mean))
         return np.array(found).reshape(len(found), len(self.covers)).T
 
-    @functools.cached_property
-    def _bank(self) -> Bank:
-        return Bank.of([cover.entropy for cover in self.covers])
-
-    @functools.cached_property
-    def _column(self) -> _Column:
-        ln_radius = np.array([cover.ln_radius for cover in self.covers])
-        beta = np.abs(self.ln_beta)
-        # mutants: rounding-margins
-        rows = (self.ln_reach, self.ln_beta, self.copies, ln_radius, beta + np.abs(self.ln_reach) + 1.0)
-        return _Column(*(row[:, None, None] for row in (*rows, beta + np.abs(ln_radius))))
-
     def _costs(self, ln_eps: Array, ln_share: Array) -> Array:
         """`_evaluate` for many shares of each eps (groups x proposals x eps): rounded up; inf if they cannot fit."""
-        of = self._column
-        far, ln_a = np.abs(ln_eps), of.ln_reach - ln_eps
+        ln_reach, ln_beta, copies = (row[:, None, None] for row in (self.ln_reach, self.ln_beta, self.copies))
+        ln_radius = np.array([cover.ln_radius for cover in self.covers])[:, None, None]
+        far, ln_a, beta = np.abs(ln_eps), ln_reach - ln_eps, np.abs(ln_beta)
         whole = ln_share >= 0.0
-        # mutants: ends-of-the-floats, rounding-margins
-        reach = of.copies * np.exp(np.minimum(ln_a + 8.0 * _UNIT * (far + of.reach_size), 700.0))
+        raised = ln_a + 8.0 * _UNIT * (far + (beta + np.abs(ln_reach) + 1.0))  # mutants: rounding-margins
+        reach = copies * np.exp(np.minimum(raised, 700.0))  # mutants: ends-of-the-floats
         spent = np.where(whole, reach, 0.0).sum(axis=0) * (1.0 + _SLACK)  # mutants: rounding-margins
         ln_x = np.where(whole, -np.inf, ln_a + ln_share)
         ln_rest = _ln_sum(self._ln_copies[:, None, None] + ln_x, axis=0)
         # mutants: ends-of-the-floats, rounding-margins
         over = spent + np.exp(np.minimum(ln_rest, 700.0)) * (1.0 + _SLACK) > 1.0
         ln_x += np.where(over, np.log(1.0 - spent) - ln_rest - 4.0 * _SLACK, 0.0)  # mutants: rounding-margins
-        total = spent + (of.copies * np.exp(ln_x)).sum(axis=0) * (1.0 + _SLACK)  # mutants: rounding-margins
+        total = spent + (copies * np.exp(ln_x)).sum(axis=0) * (1.0 + _SLACK)  # mutants: rounding-margins
         # mutants: rounding-margins
-        x = of.ln_radius - (ln_eps + ln_x - of.ln_beta - 8.0 * _UNIT * (far + np.abs(ln_x) + of.radius_size))
+        x = ln_radius - (ln_eps + ln_x - ln_beta - 8.0 * _UNIT * (far + np.abs(ln_x) + (beta + np.abs(ln_radius))))
         # A group that is given up stays at its centre and costs nothing.
         paid = ~whole & (x > 0.0)
-        # mutants: rounding-margins, the-rest-of-an-array
-        found = self._bank.on(np.where(paid, x, 1.0).reshape(len(x), -1)).reshape(x.shape)
-        costs = (np.where(paid, found, 0.0) * of.copies).sum(axis=0)
+        # mutants: nobody-looks
+        rows = zip(self.covers, np.where(paid, x, 1.0), strict=True)
+        found = np.stack([sizes(cover.entropy, row) for cover, row in rows])
+        costs = (np.where(paid, found, 0.0) * copies).sum(axis=0)
         return np.where(total <= 1.0, costs * (1.0 + _SLACK), np.inf)  # mutants: rounding-margins
 
     def _evaluate(self, ln_eps: float, ln_a: Array, ln_share: Array) -> tuple[float, Array]:

@@ -243,7 +243,7 @@ def evaluate_along(result: type[Result], given: Mapping[str, Any], axes: Mapping
     if at_once is None or len(axes[at_once]) < _FEW:
         start = result(**{**given, **{name: values[0] for name, values in axes.items()}})
         for place, values in zip(places.reshape(-1, 1), itertools.product(*axes.values()), strict=True):
-            parts.append(Part(place, start.moved(**dict(zip(axes, values, strict=True))).evaluated()))
+            parts.append(Part(place, start.at(**dict(zip(axes, values, strict=True))).evaluated()))
         return Evaluations(result, dict(axes), tuple(parts))
     others = [name for name in axes if name != at_once]
     rows = np.moveaxis(places, list(axes).index(at_once), -1).reshape(-1, len(axes[at_once]))

@@ -22,15 +22,16 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A safe value for an input that was left out: computed from the others, and shown with `how`."""
+    """A safe value for an input that was left out: computed from the others, and shown with `how`.
+
+    `factory=derived("Bx: no entry exceeds the norm", lambda x: x.Bx)`.
+    """
 
     how: str
     rule: Callable[[Any], Any]
 
 
-def derived(how: str, rule: Callable[[Any], Any]) -> Derived:
-    """`factory=derived("Bx: no entry exceeds the norm", lambda x: x.Bx)`."""
-    return Derived(how, rule)
+derived = Derived
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,12 +166,7 @@ class Result:
         """Every input by name, derived ones included."""
         return {entry.name: self.__dict__[entry.name] for entry in self.inputs}
 
-    def at(self, **changed: Any) -> Self:
-        """The same result at other inputs; what was derived is derived again."""
-        kept = {name: value for name, value in self.as_inputs().items() if name not in self.derived}
-        return type(self)(**{name: value for name, value in {**kept, **changed}.items() if value is not None})
-
-    def moved(self, **numbers: Any) -> Self:
+    def at(self, **numbers: Any) -> Self:
         """The same result at other numbers, which alone are checked; what was derived is derived again.
 
         None leaves an optional input out.

@@ -22,14 +22,12 @@ def token_norm(x: npt.ArrayLike, order: float = 2) -> Measured:
     return Measured(up(largest), "certified", f"largest l{order:g} norm of a token in the sample", "upper")
 
 
-def half_diameter(x: npt.ArrayLike, *, across: bool = False) -> Measured:
-    """max over samples of (1/2) max_{s,t} ||x_s - x_t||; with `across`, tokens of different samples count too.
+def half_diameter(x: npt.ArrayLike) -> Measured:
+    """max over samples of (1/2) max_{s,t} ||x_s - x_t||.
 
     From ||x||^2 + ||y||^2 - 2 x.y in float64, with its cancellation error added, so never too small.
     """
     tokens = _tokens(x)
-    if across:
-        tokens = np.unique(_doubles(tokens).reshape(-1, tokens.shape[-1]), axis=0)[None]
     # Distances do not change when the origin moves to the middle of the tokens; cancellation becomes smaller.
     middle = np.mean(tokens, axis=(0, 1), dtype=np.float64)
     dimension = tokens.shape[-1]

@@ -151,7 +151,6 @@ class Patches:
     radius: float
     bias: bool = True
     tokens: tuple[str, ...] = ("class_token",)
-    learned_positions: bool = True
 
     @property
     def positions(self) -> int:
@@ -292,8 +291,6 @@ class _Builder:
         z = self.linear(z, "patch", self.width, given.dimension, bias=given.bias)
         for token in reversed(given.tokens):
             z = sources.prepend(z, weight(token, (self.width, 1)))
-        if not given.learned_positions:
-            return z
         table = weight("position", (given.positions, self.width))
         return joins.add(z, sources.embedding(table, positions=given.positions))
 

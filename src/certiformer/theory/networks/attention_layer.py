@@ -71,17 +71,7 @@ class _Scores:
     uses: tuple[Use, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HeadEffect:
-    """One head: output signal, Lipschitz factors to queries and keys, uses of weights."""
-
-    output: Signal
-    to_queries: Magnitude
-    to_keys: Magnitude
-    uses: tuple[Use, ...]
-
-
-def head_effect(head: Head, x: Signal, y: Signal, hats: Hats) -> HeadEffect:
+def head_effect(head: Head, x: Signal, y: Signal, hats: Hats) -> Effect:
     """lambda_x = v * by_queries, lambda_y = v (1 + by_keys); W_v: beta = 1 at B_y; output vhat B_y + ||bhat_v||."""
     v, v_hat = ONE, ONE
     uses: list[Use] = []
@@ -103,7 +93,7 @@ def head_effect(head: Head, x: Signal, y: Signal, hats: Hats) -> HeadEffect:
     sup = y.sup if head.value is None else hats.row(head.value) * y.radius
     # Outputs are averages of the values W_v y_s, one shift for all.
     out = signal(rows, x.positions, v_hat * y.radius + shift, v_hat * y.half_diameter, sup=sup + shift_sup)
-    return HeadEffect(out, v * scores.by_queries, v * (ONE + scores.by_keys), tuple(uses))
+    return Effect(out, (v * scores.by_queries, v * (ONE + scores.by_keys)), tuple(uses))
 
 
 def _scores(head: Head, x: Signal, y: Signal, hats: Hats) -> _Scores:
@@ -199,15 +189,15 @@ class Attention(Layer):
     def effect(self, inputs: tuple[Signal, ...], hats: Hats) -> Effect:
         x, y = inputs[0], inputs[-1]
         effects = [head_effect(head, x, y, hats) for head in self.heads]
-        to_inputs = [[one.to_queries for one in effects], [one.to_keys for one in effects]]
+        to_inputs = [[one.factors[place] for one in effects] for place in (0, 1)]
         if len(inputs) == 1:
-            to_inputs = [[one.to_queries + one.to_keys for one in effects]]
+            to_inputs = [[queries + keys for queries, keys in zip(*to_inputs, strict=True)]]
         if self.projection is None:
             return Effect(effects[0].output, tuple(per_head[0] for per_head in to_inputs), effects[0].uses)
         return self._concatenated(self.projection, effects, to_inputs, hats)
 
     def _concatenated(
-        self, weight: Weight, heads: Sequence[HeadEffect], to_inputs: Sequence[Sequence[Magnitude]], hats: Hats
+        self, weight: Weight, heads: Sequence[Effect], to_inputs: Sequence[Sequence[Magnitude]], hats: Hats
     ) -> Effect:
         out, own = concatenated(weight, [head.output for head in heads], hats)
         blocks = [weight.block_norm(h, len(heads)) for h in range(len(heads))]

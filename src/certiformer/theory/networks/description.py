@@ -74,10 +74,9 @@ def network(description: Mapping[str, Any]) -> Network:
     """A network from a description."""
     require(description, _TOP, "network")
     require_shape(dict(description), _SHAPE, "network")
-    blocks, own = _blocks(description)
     source = _source(description)
-    width = source.dimension
-    architecture = Architecture(width, source, tuple(block(width) for block in blocks), _end(description, source))
+    blocks, own = _blocks(description, source.dimension)
+    architecture = Architecture(source.dimension, source, tuple(blocks), _end(description, source))
     weights = Stated(_bounds(description.get("weights", {}), "weights"), own)
     output = build(architecture, weights).output
     _all_read(weights)
@@ -173,90 +172,81 @@ def _end(description: Mapping[str, Any], source: Tokens | Tables) -> End:
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-class _Block:
-    """One block of the description."""
-
-    def __init__(self, given: Mapping[str, Any], label: str) -> None:
-        self.given, self.label = given, label
-
-    def __call__(self, width: int) -> Block:
-        given, kind = self.given, self.given.get("kind", "transformer")
-        halves: list[Half] = []
-        place = _choice(given, "norm", "none", ("pre", "post", "both", "none"), "blocks.")
-        norm = _norm(given["normalisation"]) if "normalisation" in given else None
-        if norm is not None and place == "none" and not _flag(given, "qk_norm"):
-            fix = 'Add norm = "pre", "post" or "both", or take the table out'
-            raise InputError("blocks.normalisation", given["normalisation"], "a place for it", fix)
-        placed = norm or Norm(shift=True)
-        before = placed if place in ("pre", "both") else None
-        inside, after = placed if place == "both" else None, placed if place == "post" else None
-        if kind != "feed_forward":
-            halves.append(
-                Half(self._attention(width, norm, placed if place != "none" else None), before, inside, after)
-            )
-        if kind != "attention":
-            halves.append(Half(self._feed_forward(width), before, inside, after))
-        return Block(
-            self.label, tuple(halves), residual=_flag(given, "residual", True), project=_flag(given, "project")
-        )
-
-    def _attention(self, width: int, norm: Norm | None, placed: Norm | None) -> Attention:
-        given = self.given
-        heads = _count(given, "heads", 1)
-        key_heads = _count(given, "key_heads", heads)
-        if "head_dimension" not in given and width % heads:
-            raise InputError("blocks.heads", heads, f"a count that divides the width {width}", "Or give head_dimension")
-        size = _count(given, "head_dimension", max(1, width // heads))
-        capped, alibi = "cap" in given, _choice(given, "alibi", "", ("", "fixed", "trained"), "blocks.")
-        if alibi == "fixed" and not capped:
-            raise InputError("blocks.alibi", alibi, "a cap beside it: alone, what is fixed changes no number here")
-        qk_norm, merged = _flag(given, "qk_norm"), _flag(given, "merged")
-        if qk_norm and (norm or placed or Norm("rms_norm")).kind != "rms_norm":
-            why = "queries and keys have norms without shifts here"
-            raise InputError("blocks.qk_norm", True, 'normalisation.kind = "rms_norm" beside it', why)
-        for key in ("rotary", "biases", "qk_norm", "cap", "alibi") if merged else ():
-            if given.get(key) not in (None, False):
-                raise InputError(f"blocks.{key}", given[key], "separate matrices: `merged` has no rule with it")
-        biases = ("query", "key", "value", "output") if _flag(given, "biases") else ()
-        return Attention(
-            heads=heads,
-            key_heads=key_heads,
-            head_dimension=size,
-            scale=_number(given, "scale", 1.0 / math.sqrt(size)),
-            rotary=_flag(given, "rotary"),
-            cap=_number(given, "cap", math.inf),
-            alibi=alibi,
-            norm=(norm or placed or Norm("rms_norm", eps=1e-6)) if qk_norm else None,
-            merged=merged,
-            biases=biases,
-        )
-
-    def _feed_forward(self, width: int) -> FeedForward:
-        given = self.given
-        name = _choice(given, "activation", "gelu", tuple(sorted(ACTIVATIONS)), "blocks.")
-        gated, experts = _flag(given, "gated"), 0
-        if "experts" in given:
-            experts = _count(given, "experts")
-        for key, needs in (("chosen", "experts"), ("gap", "chosen")):
-            if key in given and needs not in given:
-                raise InputError(f"blocks.{key}", given[key], f"`{needs}` beside it")
-        chosen = _count(given, "chosen", max(1, experts))
-        if "gap" in given and chosen == experts:
-            raise InputError("blocks.gap", given["gap"], "fewer chosen than experts: soft routing has no gap")
-        return FeedForward(
-            hidden=_count(given, "hidden", 4 * width),
-            activation=name,
-            gated=gated,
-            biases=("gate", "up", "down") if _flag(given, "biases") else (),
-            experts=experts,
-            chosen=chosen if experts else 0,
-            gap=_number(given, "gap", 0.0),
-        )
+def _block(given: Mapping[str, Any], label: str, width: int) -> Block:
+    kind = given.get("kind", "transformer")
+    halves: list[Half] = []
+    place = _choice(given, "norm", "none", ("pre", "post", "both", "none"), "blocks.")
+    norm = _norm(given["normalisation"]) if "normalisation" in given else None
+    if norm is not None and place == "none" and not _flag(given, "qk_norm"):
+        fix = 'Add norm = "pre", "post" or "both", or take the table out'
+        raise InputError("blocks.normalisation", given["normalisation"], "a place for it", fix)
+    placed = norm or Norm(shift=True)
+    before = placed if place in ("pre", "both") else None
+    inside, after = placed if place == "both" else None, placed if place == "post" else None
+    if kind != "feed_forward":
+        attention = _attention(given, width, norm or (placed if place != "none" else None))
+        halves.append(Half(attention, before, inside, after))
+    if kind != "attention":
+        halves.append(Half(_feed_forward(given, width), before, inside, after))
+    return Block(label, tuple(halves), residual=_flag(given, "residual", True), project=_flag(given, "project"))
 
 
-def _blocks(description: Mapping[str, Any]) -> tuple[list[_Block], dict[str, Bounds]]:
+def _attention(given: Mapping[str, Any], width: int, norm: Norm | None) -> Attention:
+    heads = _count(given, "heads", 1)
+    key_heads = _count(given, "key_heads", heads)
+    if "head_dimension" not in given and width % heads:
+        raise InputError("blocks.heads", heads, f"a count that divides the width {width}", "Or give head_dimension")
+    size = _count(given, "head_dimension", max(1, width // heads))
+    capped, alibi = "cap" in given, _choice(given, "alibi", "", ("", "fixed", "trained"), "blocks.")
+    if alibi == "fixed" and not capped:
+        raise InputError("blocks.alibi", alibi, "a cap beside it: alone, what is fixed changes no number here")
+    qk_norm, merged = _flag(given, "qk_norm"), _flag(given, "merged")
+    if qk_norm and (norm or Norm("rms_norm")).kind != "rms_norm":
+        why = "queries and keys have norms without shifts here"
+        raise InputError("blocks.qk_norm", True, 'normalisation.kind = "rms_norm" beside it', why)
+    for key in ("rotary", "biases", "qk_norm", "cap", "alibi") if merged else ():
+        if given.get(key) not in (None, False):
+            raise InputError(f"blocks.{key}", given[key], "separate matrices: `merged` has no rule with it")
+    biases = ("query", "key", "value", "output") if _flag(given, "biases") else ()
+    return Attention(
+        heads=heads,
+        key_heads=key_heads,
+        head_dimension=size,
+        scale=_number(given, "scale", 1.0 / math.sqrt(size)),
+        rotary=_flag(given, "rotary"),
+        cap=_number(given, "cap", math.inf),
+        alibi=alibi,
+        norm=(norm or Norm("rms_norm", eps=1e-6)) if qk_norm else None,
+        merged=merged,
+        biases=biases,
+    )
+
+
+def _feed_forward(given: Mapping[str, Any], width: int) -> FeedForward:
+    name = _choice(given, "activation", "gelu", tuple(sorted(ACTIVATIONS)), "blocks.")
+    gated, experts = _flag(given, "gated"), 0
+    if "experts" in given:
+        experts = _count(given, "experts")
+    for key, needs in (("chosen", "experts"), ("gap", "chosen")):
+        if key in given and needs not in given:
+            raise InputError(f"blocks.{key}", given[key], f"`{needs}` beside it")
+    chosen = _count(given, "chosen", max(1, experts))
+    if "gap" in given and chosen == experts:
+        raise InputError("blocks.gap", given["gap"], "fewer chosen than experts: soft routing has no gap")
+    return FeedForward(
+        hidden=_count(given, "hidden", 4 * width),
+        activation=name,
+        gated=gated,
+        biases=("gate", "up", "down") if _flag(given, "biases") else (),
+        experts=experts,
+        chosen=chosen if experts else 0,
+        gap=_number(given, "gap", 0.0),
+    )
+
+
+def _blocks(description: Mapping[str, Any], width: int) -> tuple[list[Block], dict[str, Bounds]]:
     """The blocks one by one, and the bounds that some of them state themselves."""
-    found: list[_Block] = []
+    found: list[Block] = []
     own: dict[str, Bounds] = {}
     for index, given in enumerate(description.get("blocks", [])):
         kind = _kind(given, "transformer")
@@ -267,7 +257,7 @@ def _blocks(description: Mapping[str, Any]) -> tuple[list[_Block], dict[str, Bou
         if len(found) + repeat > MOST_BLOCKS:
             raise InputError("blocks.repeat", repeat, f"at most {MOST_BLOCKS:,} blocks in all")
         for _ in range(repeat):
-            block = _Block(given, f"tied{index}" if _flag(given, "tied") else str(len(found)))
+            block = _block(given, f"tied{index}" if _flag(given, "tied") else str(len(found)), width)
             found.append(block)
             if "weights" in given:
                 own[block.label] = _bounds(given["weights"], f"blocks[{index}].weights")

@@ -10,7 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from certiformer.theory.calculus.allocation import split
+from certiformer.theory.core.bound import json_number
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.core.hypothesis import Hypothesis, State
 from certiformer.theory.core.rounding import decimals, outward
 from certiformer.theory.networks.attention_layer import Attention
 from certiformer.theory.networks.core_attention import CoreAttention, FusedAttention
@@ -155,27 +157,27 @@ class Composition:
         return found
 
     @property
-    def hypotheses(self) -> list[dict[str, str]]:
+    def hypotheses(self) -> list[dict[str, Any]]:
         """What the numbers stand on."""
         origin = self.network.origin
-        states = {
+        states: dict[str, tuple[State, str]] = {
             "stated": ("stated", "stated in the description"),
             "assumed": ("open", "assumed, not measured: give bounds, or measure with `certiformer inspect`"),
             "measured": ("verified", "measured on the checkpoint"),
         }
         state, why = states[origin]
         found = [
-            _hypothesis("norms", "every weight obeys the norm bounds of the class", state, why),
-            _hypothesis("fixed", "bounds, references and radii are fixed before the sample", "open", "not stated"),
-            _hypothesis("independent", "the examples are independent", "open", "not stated"),
+            Hypothesis("every weight obeys the norm bounds of the class", state, why, id="norms"),
+            Hypothesis("bounds, references and radii are fixed before the sample", "open", "not stated", id="fixed"),
+            Hypothesis("the examples are independent", "open", "not stated", id="independent"),
         ]
         if self.network.unused:
             requires = f"{', '.join(self.network.unused)} play no part in the network"
-            found.insert(0, _hypothesis("unused", requires, "stated", "stated by the caller"))
+            found.insert(0, Hypothesis(requires, "stated", "stated by the caller", id="unused"))
         if self.analysis.conditional:
             requires = f"examples below {len(self.analysis.conditional)} floors are counted (cover.floors)"
-            found.append(_hypothesis("floors", requires, "open", "a floor is a condition on examples"))
-        return found
+            found.append(Hypothesis(requires, "open", "a floor is a condition on examples", id="floors"))
+        return [one.as_json() for one in found]
 
     def as_json(self) -> dict[str, Any]:
         """The document that `certiformer compose --json` prints."""
@@ -183,10 +185,10 @@ class Composition:
             "name": self.network.name,
             "layers": self.layers,
             "coefficients": self.coefficients,
-            "log_covering": {radius: _number(value) for radius, value in self.log_covering.items()},
+            "log_covering": {radius: json_number(value) for radius, value in self.log_covering.items()},
             "n": self.network.samples,
-            "complexity": _number(self.complexity),
-            "range": _number(self.range),
+            "complexity": None if self.complexity is None else json_number(self.complexity),
+            "range": json_number(self.range),
             "dominating": self.dominating,
             "advice": self.advice,
             "hypotheses": self.hypotheses,
@@ -215,17 +217,9 @@ class Composition:
         return f"<h4>{html.escape(self.network.name)}</h4><table>{cells}</table><ul>{advice}</ul>"
 
 
-def _hypothesis(name: str, requires: str, state: str, why: str) -> dict[str, str]:
-    return {"id": name, "requires": requires, "state": state, "why": why}
-
-
 def _log10(magnitude: Magnitude) -> float | None:
     """log10; None for zero."""
     return magnitude.ln / _TEN if math.isfinite(magnitude.ln) else None
-
-
-def _number(value: float | None) -> float | str | None:
-    return "inf" if value == math.inf else value
 
 
 def _decades(factors: Sequence[Magnitude]) -> float:

@@ -16,8 +16,6 @@ from certiformer.theory.core.lazy import Array, np
 KAPPA_3 = 4.0 / (3.0 * math.sqrt(3.0))
 """sup |E (y - Ey)(s - Es)^2| over |y|, |s| <= 1 (deora.kappa3)."""
 
-READOUTS = ("full", "pooling", "last")
-
 
 @dataclass(frozen=True, slots=True)
 class Attention:

@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 from certiformer.theory.calculus.allocation import Term, network_cover
 from certiformer.theory.calculus.covers import Cover, low_rank, maurey_plain, smallest, volumetric
+from certiformer.theory.calculus.entropies import exp, ln_one_plus_exp
 from certiformer.theory.core.records import fast_replace
 from certiformer.theory.theorems._networks import networks
 
@@ -138,20 +139,17 @@ class Network:
 
     @property
     def gamma(self) -> float:
-        return math.exp(self.ln_gamma) if self.ln_gamma < 709.0 else math.inf  # mutants: ends-of-the-floats
+        return exp(self.ln_gamma)
 
     def closed_log_size(self, inverse_radius: float) -> float:
         r"""sum_j D_j ln(1 + 4 B_j beta_j D/(D_j delta)), D_j = min((d_j+k_j) r_j, d_j k_j): C3 and C5 together."""
         parameters = [weight.copies * weight.by_rank().parameters for weight in self.weights]
         total = sum(parameters)
         return math.fsum(
-            p * _log1p_exp(math.log(4.0 * weight.norm * weight.copies * total / p * inverse_radius) + weight.ln_beta)
+            p
+            * ln_one_plus_exp(math.log(4.0 * weight.norm * weight.copies * total / p * inverse_radius) + weight.ln_beta)
             for weight, p in zip(self.weights, parameters, strict=True)
         )
-
-
-def _log1p_exp(x: float) -> float:
-    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))  # mutants: same-for-every-value
 
 
 def one_layer(norms: Norms, *, b: float, H: int = 1, rv: int | None = None, rqk: int | None = None) -> Network:
@@ -214,11 +212,6 @@ def _network(wiring: Wiring, output_bound: float, *weights: Weight) -> Network:
     coefficients = networks.analyse(wiring({weight.name: weight.bounded() for weight in weights})).coefficients
     known = (replace(weight, ln_beta=coefficients[weight.name].ln - math.log(weight.copies)) for weight in weights)
     return Network(tuple(known), output_bound, wiring)
-
-
-def layer_norm(d: int, gain: float, bias: float, eps: float) -> tuple[float, float]:
-    """(rho, xi) of LayerNorm: norm at most sqrt(d) max|gain| + ||bias||_2, slope at most max|gain|/sqrt(eps)."""
-    return math.sqrt(d) * gain + bias, gain / math.sqrt(eps)
 
 
 def _rank(rank: int | None, rows: int, columns: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from certiformer.theory.calculus.entropies import log
 from certiformer.theory.core import Bound, printed_value, verified
 from certiformer.theory.theorems.li._architecture import Norms
 
@@ -64,7 +65,7 @@ def allocation(r: Sequence[float], C: Sequence[float], beta: Sequence[float], BX
     """Corollary 5.6 as printed: sum r_i C_i ln(b_i^2/eps^2), b_i^2 = BX beta_i (sum_j r_j C_j)/(r_i C_i)."""
     total = math.fsum(ri * ci for ri, ci in zip(r, C, strict=True))
     return math.fsum(
-        ri * ci * (_ln(BX * bi * total / (ri * ci)) - 2.0 * math.log(eps))
+        ri * ci * (log(BX * bi * total / (ri * ci)) - 2.0 * math.log(eps))
         for ri, ci, bi in zip(r, C, beta, strict=True)
     )
 
@@ -102,7 +103,3 @@ def _power(base: float, exponent: int) -> float:
         return float(base**exponent)
     except OverflowError:
         return math.inf
-
-
-def _ln(x: float) -> float:
-    return math.log(x) if x > 0.0 else -math.inf

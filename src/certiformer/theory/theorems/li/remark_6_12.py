@@ -1,5 +1,6 @@
 import math
 
+from certiformer.theory.calculus.entropies import exp
 from certiformer.theory.core import (
     Quantity,
     Result,
@@ -47,16 +48,14 @@ class Remark612(Result):
     def printed(self) -> Variants:
         heavy = verified("the tail index is above 2", self.beta > 2.0, self.beta)
         ln_M = math.log(self.n) / (self.beta - 2.0) if self.beta > 2.0 else math.inf
-        M = math.exp(ln_M) if ln_M < 709.0 else math.inf  # mutants: ends-of-the-floats
         ln_rate = -math.log(self.n) * (self.beta - 2.0) / (self.beta - 1.0) if self.beta > 1.0 else math.inf
-        rate = math.exp(ln_rate) if ln_rate < 709.0 else math.inf  # mutants: ends-of-the-floats
         excess = ln_M - math.log(self.n)
         consistent = verified("M/n at this M is at most the rate", excess <= ln_rate < math.inf)
         return {
-            "M": printed_value(M, hypotheses=(heavy,), bounds=Quantity.CONSTANT, ln=ln_M),
-            "rate": printed_value(rate, hypotheses=(heavy, consistent), bounds=Quantity.CONSTANT),
+            "M": printed_value(exp(ln_M), hypotheses=(heavy,), bounds=Quantity.CONSTANT, ln=ln_M),
+            "rate": printed_value(exp(ln_rate), hypotheses=(heavy, consistent), bounds=Quantity.CONSTANT),
             "M_over_n": printed_value(
-                math.exp(excess) if excess < 709.0 else math.inf,  # mutants: ends-of-the-floats
+                exp(excess),
                 hypotheses=(heavy,),
                 bounds=Quantity.CONSTANT,
                 note="the printed prefactor at the printed M",
@@ -68,7 +67,7 @@ class Remark612(Result):
         ln_M = ln_n / self.beta
         note = "up to logarithms and the number of parameters; an upper bound, not claimed optimal"
         return {
-            "M": side_number(math.exp(ln_M) if ln_M < 709.0 else math.inf),  # mutants: ends-of-the-floats
+            "M": side_number(exp(ln_M)),
             "rate_lipschitz": side_number(math.exp(-ln_n * max(0.0, 1.0 - 1.0 / self.beta)), note),
             "rate_squared": side_number(math.exp(-ln_n * max(0.0, 1.0 - 2.0 / self.beta)), note),
             "rate_clipped": side_number(ln_n / self.n, "outputs confined by clipping or normalisation, every beta > 0"),

@@ -70,7 +70,7 @@ class DeepTransformer(Result):
     @property
     def network(self) -> Self:
         """The same network whatever the radius and the sample size: equal ones compare equal."""
-        return self.moved(eps=1.0, n=None)
+        return self.at(eps=1.0, n=None)
 
     @property
     def half_diameter(self) -> float:
