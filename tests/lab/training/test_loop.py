@@ -1,4 +1,4 @@
-"""The compiled loop: rules, divergence, parallel runs, and resuming bit for bit."""
+"""The compiled loop: rules, divergence, and resuming bit for bit."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from certiformer.lab.training import (
     momentum_sgd,
     reached,
     run,
-    stack,
-    stochastic,
     supervised,
     trauger_schedule,
 )
@@ -125,43 +123,16 @@ def test_selection_keeps_the_state_the_metric_describes():
     after = run(step, jnp.zeros(()), (), steps=9, chunk=4, rules=Rules(select=Select("validation_loss", "after")))
     assert (float(before.best), int(before.best_step)) == (4.0, 4)
     assert (float(after.best), int(after.best_step)) == (4.0, 3)
-    patient = run(step, jnp.zeros(()), (), steps=99, chunk=9, rules=Rules(select=Select("loss"), patience=3))
-    assert int(patient.stopped) == 7
 
 
-def test_divergence_names_the_step_and_keeps_the_state_before_it():
+def test_divergence_names_the_step():
     params, batch = problem()
     optimiser = gradient_descent(3.0)
     step = full_batch(supervised(linear, squared), optimiser)
-    state = begin(params, optimiser, jax.random.key(0))
     with pytest.raises(DivergenceError, match="diverged at step") as caught:
-        run(step, state, Data(batch), steps=400, chunk=50)
-    recorded = run(step, state, Data(batch), steps=400, chunk=50, on_divergence="record")
-    assert int(recorded.diverged) == caught.value.step > 0
-    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(recorded.state.params))
-
-
-def test_parallel_runs_equal_single_runs_and_diverge_alone():
-    params, batch = problem()
-    optimiser = momentum_sgd(0.02)
-    step = stochastic(supervised(linear, squared), optimiser, batch=4)
-    states = [begin(params, optimiser, jax.random.key(seed)) for seed in range(3)]
-    many = run(step, stack(states), Data(batch), steps=20, chunk=6, parallel=True)
-    for seed, state in enumerate(states):
-        one = run(step, state, Data(batch), steps=20, chunk=6)
-        np.testing.assert_allclose(many.metrics["loss"][:, seed], one.metrics["loss"], rtol=2e-4)
-    poisoned = jnp.stack([batch[1], batch[1].at[0].set(jnp.nan)])
-    descend = gradient_descent(0.1)
-    fit = full_batch(supervised(linear, squared), descend)
-    both = stack([begin(params, descend, jax.random.key(0))] * 2)
-    data = Data((batch[0], poisoned))
-    axes = Data((None, 0), ())
-    with pytest.raises(DivergenceError) as caught:
-        run(fit, both, data, steps=5, chunk=5, parallel=True, data_axis=axes)
-    assert caught.value.runs == (1,)
-    kept = run(fit, both, data, steps=5, chunk=5, parallel=True, data_axis=axes, on_divergence="record")
-    assert kept.diverged.tolist() == [-1, 0]
-    assert np.isfinite(kept.metrics["loss"][-1, 0])
+        run(step, begin(params, optimiser, jax.random.key(0)), Data(batch), steps=400, chunk=50)
+    assert caught.value.step > 0
+    assert caught.value.loss > 1e6
 
 
 @pytest.mark.parametrize("kind", ["full", "epochs"])
@@ -309,7 +280,7 @@ def test_float64_runs_inside_the_context_and_no_flag_is_left_flipped():
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [({"steps": 0}, "steps"), ({"steps": 1, "chunk": 0}, "chunk"), ({"steps": 1, "on_divergence": "ignore"}, "diverg")],
+    [({"steps": 0}, "steps"), ({"steps": 1, "chunk": 0}, "chunk")],
 )
 def test_bad_arguments(arguments, name):
     with pytest.raises(InputError, match=name):

@@ -4,7 +4,7 @@
 """
 
 from certiformer.lab.training.fitting import Fitted, fit
-from certiformer.lab.training.loop import DivergenceError, Rules, Run, Saving, Select, Step, reached, run, stack
+from certiformer.lab.training.loop import DivergenceError, Rules, Run, Saving, Select, Step, reached, run
 from certiformer.lab.training.losses import LOSSES, named_loss, of_residual
 from certiformer.lab.training.optimisers import adam, gradient_descent, momentum_sgd, trauger_schedule
 from certiformer.lab.training.presets import PRESETS, Preset, Recipe, preset
@@ -16,5 +16,5 @@ __all__ = [
     "LOSSES", "PRESETS", "Data", "DivergenceError", "Fitted", "Preset", "Recipe", "Rules", "Run", "Saving",
     "Select", "State", "Step", "adam", "begin", "epochs", "first_phase", "fit", "full_batch", "functional",
     "gradient_descent", "momentum_sgd", "named_loss", "of_residual", "onto_heads_ball", "onto_omega", "preset",
-    "random_signs", "reached", "run", "stack", "stochastic", "supervised", "trauger_schedule",
+    "random_signs", "reached", "run", "stochastic", "supervised", "trauger_schedule",
 ]  # fmt: skip

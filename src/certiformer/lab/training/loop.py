@@ -37,18 +37,17 @@ Step = Callable[[Any, Array, Any], tuple[Any, dict[str, Array]]]
 class DivergenceError(CertiformerError):
     """Training left the finite numbers: the first bad step, what the loss was, and what to try."""
 
-    def __init__(self, step: int, loss: float, runs: tuple[int, ...] = ()) -> None:
-        self.step, self.loss, self.runs = step, loss, runs
-        where = f" in {len(runs)} of the parallel runs (first: run {runs[0]})" if runs else ""
+    def __init__(self, step: int, loss: float) -> None:
+        self.step, self.loss = step, loss
         super().__init__(
-            f"training diverged at step {step}{where}: loss {loss:g}. Use a smaller learning rate, or check the data; "
+            f"training diverged at step {step}: loss {loss:g}. Use a smaller learning rate, or check the data; "
             "the last checkpoint, if one was written, is from before that step"
         )
 
 
 @dataclass(frozen=True)
 class Select:
-    """Keep the parameters with the lowest (or highest) value of a metric.
+    """Keep the parameters with the lowest value of a metric.
 
     `measured` says what the metric describes: the state a step began with ("before"; a full-batch loss comes with the
     gradient) or the state it ended with ("after"; validation at the end of an epoch).
@@ -56,7 +55,6 @@ class Select:
 
     metric: str
     measured: str = "before"
-    highest: bool = False
 
 
 def _whole(state: Any) -> Any:
@@ -70,14 +68,12 @@ class Rules:
     stop: metrics -> bool, checked after every step inside the compiled loop (`reached("accuracy", 1.0)`).
     select: which iterate to keep beside the last one.
     kept: what of its state is kept (the parameters, say).
-    patience: stop when `select`'s metric has not improved for this many steps.
     look: called between chunks, and before the first, with the number of steps done and the state.
     blowup: a loss above `blowup * (1 + first loss)` counts as divergence, like one that is not finite.
     """
 
     stop: Callable[[dict[str, Array]], Array] | None = None
     select: Select | None = None
-    patience: int | None = None
     blowup: float = 1e6
     kept: Callable[[Any], Any] = field(default_factory=lambda: _whole)
     look: Callable[[int, Any], None] | None = field(default=None, compare=False)
@@ -85,8 +81,6 @@ class Rules:
     def __post_init__(self) -> None:
         if self.select is not None and self.select.measured not in ("before", "after"):
             raise InputError("select.measured", self.select.measured, '"before" or "after"')
-        if self.patience is not None and (self.select is None or self.patience < 1):
-            raise InputError("patience", self.patience, "a positive number of steps, with `select` given")
 
 
 def reached(metric: str, at_least: float) -> Callable[[dict[str, Array]], Array]:
@@ -108,10 +102,10 @@ class Carry(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """A finished (or stopped) run. With parallel runs every array has a leading axis, metrics have it second.
+    """A finished (or stopped) run.
 
-    metrics[name][k] belongs to step k; `stopped` and `diverged` are the step at which that happened, or -1;
-    after it the state stands still and the metrics repeat, and `steps` counts what was executed.
+    metrics[name][k] belongs to step k; `stopped` is the step at which that happened, or -1; after it the state stands
+    still and the metrics repeat, and `steps` counts what was executed.
     """
 
     state: Any
@@ -121,7 +115,6 @@ class Run:
     metrics: dict[str, npt.NDArray[Any]]
     steps: int
     stopped: npt.NDArray[np.int32]
-    diverged: npt.NDArray[np.int32]
     seconds: float
 
 
@@ -144,31 +137,23 @@ def run(
     steps: int,
     chunk: int = 100,
     rules: Rules | None = None,
-    parallel: bool = False,
-    data_axis: Any = None,
     saving: Saving | None = None,
     progress: bool | None = None,
-    on_divergence: str = "raise",
     label: str = "training",
 ) -> Run:
-    """Run `step` for `steps` steps.
+    """Run `step` for `steps` steps; a loss that diverges is a `DivergenceError` that names the step.
 
-    parallel: `state` has a leading axis of independent runs (seeds, settings, left-out samples), all advanced by one
-        compiled program; `data_axis` says where the data has that axis, as in `vmap` (None: all share it).
-    on_divergence: "raise" (DivergenceError naming the step), or "record" to freeze that run and note the step.
     progress: a bar with the time left on stderr; None means only on a terminal.
     """
     if steps < 1:
         raise InputError("steps", steps, "a positive number of steps")
     if chunk < 1:
         raise InputError("chunk", chunk, "a positive number of steps")
-    if on_divergence not in ("raise", "record"):
-        raise InputError("on_divergence", on_divergence, '"raise" or "record"')
     rules = rules or Rules()
     started = time.monotonic()
     state = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.asarray(leaf).dtype), state)
-    start, advance = _program(step, rules, parallel, data_axis)
-    carry = start(state)
+    advance = _program(step, rules)
+    carry = _start(rules, state)
     done = 0
     history: dict[str, npt.NDArray[Any]] = {}
     if saving is not None and saving.resume and saving.path.exists():
@@ -177,7 +162,7 @@ def run(
     if rules.look is not None:
         rules.look(done, carry.state)
     with _bar(label, steps, done, progress) as report:
-        while done < steps and not _all_still(carry):
+        while done < steps and int(carry.stopped) < 0:
             length = min(chunk, steps - done)
             carry, metrics = advance(carry, jnp.arange(done, done + length, dtype=jnp.int32), data)
             block = {name: np.asarray(value) for name, value in metrics.items()}
@@ -187,15 +172,13 @@ def run(
             }
             done += length
             report(done, block)
-            if on_divergence == "raise":
-                _raise_if_diverged(carry, history)
+            if int(carry.diverged) >= 0:
+                raise DivergenceError(int(carry.diverged), float(history["loss"][int(carry.diverged)]))
             if rules.look is not None:
                 rules.look(done, carry.state)
             if saving is not None and time.monotonic() - saved_at >= saving.every_seconds:
                 _save(saving, carry, history, done, chunk)
                 saved_at, saved_step = time.monotonic(), done
-    if on_divergence == "raise":
-        _raise_if_diverged(carry, history)
     if saving is not None and saved_step != done:
         _save(saving, carry, history, done, chunk)
     return Run(
@@ -206,41 +189,26 @@ def run(
         metrics=history,
         steps=done,
         stopped=np.asarray(carry.stopped),
-        diverged=np.asarray(carry.diverged),
         seconds=time.monotonic() - started,
     )
 
 
-def stack(states: list[Any]) -> Any:
-    """Independent states of one shape as one parallel state (leading axis: the runs)."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-
-
 @lru_cache(maxsize=32)
-def _program(
-    step: Step, rules: Rules, parallel: bool, data_axis: Any
-) -> tuple[Callable[[Any], Carry], Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]]:
+def _program(step: Step, rules: Rules) -> Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]:
     """The compiled chunk; the same step on new data or another seed of the same shapes is not compiled again."""
-    guarded, start = _guard(step, rules), _start(rules)
-    if parallel:
-        guarded, start = jax.vmap(guarded, in_axes=(0, None, data_axis)), jax.vmap(start)
+    guarded = _guard(step, rules)
 
     @jax.jit
     def advance(carry: Carry, indices: Array, data: Any) -> tuple[Carry, dict[str, Array]]:
         return jax.lax.scan(lambda c, k: guarded(c, k, data), carry, indices)
 
-    return start, advance
+    return advance
 
 
-def _start(rules: Rules) -> Callable[[Any], Carry]:
-    def start(state: Any) -> Carry:
-        never = jnp.asarray(-1, jnp.int32)
-        worst = -jnp.inf if rules.select is not None and rules.select.highest else jnp.inf
-        value = jnp.asarray(worst, jnp.result_type(float))
-        best = rules.kept(state) if rules.select is not None else ()
-        return Carry(state, best, value, never, jnp.asarray(jnp.inf, jnp.result_type(float)), never, never)
-
-    return start
+def _start(rules: Rules, state: Any) -> Carry:
+    never, infinite = jnp.asarray(-1, jnp.int32), jnp.asarray(jnp.inf, jnp.result_type(float))
+    best = rules.kept(state) if rules.select is not None else ()
+    return Carry(state, best, infinite, never, infinite, never, never)
 
 
 def _guard(step: Step, rules: Rules) -> Callable[[Carry, Array, Any], tuple[Carry, dict[str, Array]]]:
@@ -259,12 +227,10 @@ def _guard(step: Step, rules: Rules) -> Callable[[Carry, Array, Any], tuple[Carr
         best, best_value, best_step = carry.best, carry.best_value, carry.best_step
         if rules.select is not None:
             value = metrics[rules.select.metric].astype(best_value.dtype)
-            better = ~freeze & (value > best_value if rules.select.highest else value < best_value)
+            better = ~freeze & (value < best_value)
             best = _choose(~better, best, rules.kept(carry.state if rules.select.measured == "before" else moved))
             best_value = jnp.where(better, value, best_value)
             best_step = jnp.where(better, index, best_step)
-            if rules.patience is not None:
-                stopped = jnp.where(~freeze & (index - best_step >= rules.patience), index, stopped)
         if rules.stop is not None:
             stopped = jnp.where(~freeze & (stopped < 0) & rules.stop(metrics), index, stopped)
         return Carry(state, best, best_value, best_step, first, stopped, diverged), metrics
@@ -274,24 +240,6 @@ def _guard(step: Step, rules: Rules) -> Callable[[Carry, Array, Any], tuple[Carr
 
 def _choose(pick_first: Array, first: Any, second: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(pick_first, a, b), first, second)
-
-
-def _all_still(carry: Carry) -> bool:
-    return bool(np.all((np.asarray(carry.stopped) >= 0) | (np.asarray(carry.diverged) >= 0)))
-
-
-def _raise_if_diverged(carry: Carry, history: Mapping[str, npt.NDArray[Any]]) -> None:
-    diverged = np.asarray(carry.diverged)
-    if np.all(diverged < 0):
-        return
-    if diverged.ndim == 0:
-        step = int(diverged)
-        raise DivergenceError(step, float(history["loss"][step]))
-    runs = np.flatnonzero(diverged >= 0)
-    run_index = int(runs[np.argmin(diverged[runs])])
-    step = int(diverged[run_index])
-    order = (run_index, *(int(other) for other in runs if other != run_index))
-    raise DivergenceError(step, float(history["loss"][step, run_index]), order)
 
 
 def _save(saving: Saving, carry: Carry, history: Mapping[str, npt.NDArray[Any]], done: int, chunk: int) -> None:
