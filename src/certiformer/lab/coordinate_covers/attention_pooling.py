@@ -28,13 +28,16 @@ from scipy.optimize import minimize
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates._covers import CoverEvidence, Scale, frontier
 from certiformer.certificates.occam import Occam
-from certiformer.lab.coordinate_covers._network import Array, Codeword, CoordinateNetwork, Integers, Labels
 from certiformer.theory.calculus import quantised
 from certiformer.theory.calculus.attended import attended_upper
 from certiformer.theory.calculus.coordinate_covers import ball_cover_nats, ball_nats, cap_nats, sphere_cover_nats
 from certiformer.theory.calculus.tails import binomial_upper
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.rounding import up
+
+Array = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 ROUNDING = 1e-9
 """More than float64 can change f by, for at most 16 tokens of 64 entries, 16 modes and |q| <= 64: docs/proofs."""
@@ -59,6 +62,15 @@ class Pooled(NamedTuple):
         return len(self.g)
 
 
+@dataclass(frozen=True, eq=False)
+class Codeword:
+    """A network named by integers: its coordinates, what the code costs item by item, and what it counts wrong."""
+
+    z: Array
+    parts: Mapping[str, float]
+    errors: int
+
+
 class Domain(NamedTuple):
     """Suprema over every input: sum_t a_t |g_t|, and sum_t a_t |<w, g_t>| (the largest gap of several classes)."""
 
@@ -67,8 +79,11 @@ class Domain(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AttentionPooling(CoordinateNetwork):
-    """`modes` of the image, `patch_modes` and `positions` in the scores, `constant` beside the pooled values."""
+class AttentionPooling:
+    """`modes` of the image, `patch_modes` and `positions` in the scores, `constant` beside the pooled values.
+
+    f_z for z in R^D, everything else fixed by these settings before the data; outputs are float64, within `ROUNDING`.
+    """
 
     modes: int = 6
     patch_modes: int = 1
@@ -81,7 +96,7 @@ class AttentionPooling(CoordinateNetwork):
     search: int = 1500
     name: ClassVar[str] = "attention pooling"
     proof: ClassVar[str] = "proved for attention pooling and counted so: docs/proofs/coordinate-covers.md"
-    start: ClassVar[str] = ""
+    """Where it is proved how much f changes with z, over the domain and at an example."""
 
     def __post_init__(self) -> None:
         if not (1 <= self.modes <= 16 and self.side * self.side <= 16 and self.patch <= 8):
@@ -109,6 +124,7 @@ class AttentionPooling(CoordinateNetwork):
 
     @property
     def coordinates(self) -> int:
+        """D."""
         return self.queries + self.readout
 
     @cached_property
@@ -136,6 +152,7 @@ class AttentionPooling(CoordinateNetwork):
         return up(math.sqrt(1.0 + self.constant**2))
 
     def features(self, inputs: npt.ArrayLike) -> Pooled:
+        """What z acts on: a fixed map of the inputs, computed once."""
         x = np.asarray(inputs)
         if x.ndim != 3 or x.shape[1] != self.side**2 or x.shape[2] < self.patch**2:
             raise InputError("inputs", f"shape {x.shape}", f"(n, {self.side**2}, {self.patch**2}) patches")
@@ -173,6 +190,7 @@ class AttentionPooling(CoordinateNetwork):
         return a, np.hstack([phi, np.full((len(phi), 1), self.constant)])
 
     def outputs(self, z: Array, features: Pooled) -> Array:
+        """f_z, one logit or one per class."""
         q, w = self.split(z)
         found = self.pooled(q, features)[1] @ w.T
         return np.asarray(found[:, 0] if self.rows == 1 else found)
@@ -213,6 +231,7 @@ class AttentionPooling(CoordinateNetwork):
     # --- covers -----------------------------------------------------------------------------------------------------
 
     def scales(self, kind: str, z: Array, features: Pooled, labels: Labels) -> tuple[Scale, ...]:
+        """The grid of a cover (`cover.coordinates`, `cover.soft`, `cover.local`): counts, nats, what the cell costs."""
         q, w = self.split(z)
         size = up(float(np.linalg.norm(q)))
         longest = next((length for length in LENGTHS if length >= size), None)
@@ -261,6 +280,7 @@ class AttentionPooling(CoordinateNetwork):
         return Domain(*(attended_upper(each, places, float(q[0]), self.patch) for each in (sizes, reads)))
 
     def remark(self, kind: str, z: Array) -> str:
+        """What a reader should know of the cover of this kind at z, in a sentence."""
         if kind != "cover.soft" or self.patch_modes != 1:
             return ""
         found = self.domain(z)
@@ -414,9 +434,11 @@ class AttentionPooling(CoordinateNetwork):
         return Codeword(z, cheapest, errors)
 
     def settings(self) -> Mapping[str, Any]:
+        """The configuration, as JSON."""
         return asdict(self)
 
     def predictor(self, z: Array) -> Predictor:
+        """The network at z as something that can be handed over."""
         return Pooling(self, z)
 
 

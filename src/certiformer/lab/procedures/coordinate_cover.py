@@ -16,8 +16,7 @@ from certiformer.certificates._covers import SLOPES, TWICE
 from certiformer.certificates.cover_coordinates import CoverOfCoordinates
 from certiformer.certificates.cover_local import LocalCover
 from certiformer.certificates.cover_soft import SoftCover
-from certiformer.lab.coordinate_covers._network import Array, CoordinateNetwork, Labels
-from certiformer.lab.coordinate_covers.attention_pooling import AttentionPooling
+from certiformer.lab.coordinate_covers.attention_pooling import Array, AttentionPooling, Labels, Pooled
 from certiformer.theory.core.errors import UnknownNameError
 
 KINDS = {record.id: record for record in (CoverOfCoordinates, SoftCover, LocalCover)}
@@ -30,7 +29,7 @@ class CoordinateCover:
     `pretrained_on`: inputs that the fixed part of the network has seen, or "nothing".
     """
 
-    network: CoordinateNetwork = field(default_factory=AttentionPooling)
+    network: AttentionPooling = field(default_factory=AttentionPooling)
     kinds: tuple[str, ...] = tuple(KINDS)
     seed: int = 0
     label: str = ""
@@ -42,7 +41,7 @@ class CoordinateCover:
                 raise UnknownNameError("cover", kind, KINDS)
 
     def start(self, model: Any) -> str:
-        return self.network.start
+        return ""  # the fixed part of the network follows from its settings
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
         features, z = fitted(self.network, inputs, labels, self.seed)
@@ -50,9 +49,9 @@ class CoordinateCover:
 
 
 def cover_records(
-    network: CoordinateNetwork,
+    network: AttentionPooling,
     z: Array,
-    features: Any,
+    features: Pooled,
     labels: Labels,
     kinds: Iterable[str] = tuple(KINDS),
     label: str = "",
@@ -66,17 +65,17 @@ def cover_records(
             label=label,
             subject=subject,
             note=network.remark(kind, z),
-            shown=dict.fromkeys((SLOPES, TWICE), network.proof) if network.proof else {},
+            shown=dict.fromkeys((SLOPES, TWICE), network.proof),
             predictor=predictor,
         )
         for kind in kinds
     )
 
 
-_FITTED: OrderedDict[str, tuple[Any, Array]] = OrderedDict()
+_FITTED: OrderedDict[str, tuple[Pooled, Array]] = OrderedDict()
 
 
-def fitted(network: CoordinateNetwork, inputs: npt.NDArray[Any], labels: Labels, seed: int) -> tuple[Any, Array]:
+def fitted(network: AttentionPooling, inputs: npt.NDArray[Any], labels: Labels, seed: int) -> tuple[Pooled, Array]:
     """Features and trained coordinates; the last few are kept, so that a cover and a code share their training."""
     digest = hashlib.sha256(f"{network.name} {dict(network.settings())} {seed}".encode())
     digest.update(np.ascontiguousarray(inputs).tobytes())

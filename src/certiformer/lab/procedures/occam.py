@@ -18,7 +18,7 @@ from certiformer.certificates._predictor import Tensors
 from certiformer.certificates.occam import Occam as Record
 from certiformer.certification.predictors import kind_of, part_of
 from certiformer.certification.predictors.model import Network, predictor_of
-from certiformer.lab.coordinate_covers._network import Codeword, CoordinateNetwork
+from certiformer.lab.coordinate_covers.attention_pooling import AttentionPooling, Codeword
 from certiformer.lab.procedures._model import WEIGHTS, Labels, Parametrised, loss_of, margins, parametrised
 from certiformer.lab.procedures.coordinate_cover import fitted
 from certiformer.lab.training.subspace import Quantisation, Subspace, descend
@@ -53,19 +53,19 @@ class Occam:
     centred at the weights of the model: `pretrained_on` says which inputs they have seen, or "nothing".
     """
 
-    subspace: int | Subspace | CoordinateNetwork = 32
+    subspace: int | Subspace | AttentionPooling = 32
     code: Code = Code()
     seed: int = 0
     label: str = ""
     pretrained_on: Any = None
 
     def start(self, model: Any) -> str:
-        if isinstance(self.subspace, CoordinateNetwork):
-            return self.subspace.start
+        if isinstance(self.subspace, AttentionPooling):
+            return ""  # the fixed part of the network follows from its settings
         return "the subspace and its origin" if isinstance(self.subspace, Subspace) else WEIGHTS
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
-        if isinstance(self.subspace, CoordinateNetwork):
+        if isinstance(self.subspace, AttentionPooling):
             return (self._named(self.subspace, inputs, labels),)
         start = parametrised(model)
         space = (
@@ -105,12 +105,12 @@ class Occam:
             ),
         )
 
-    def _named(self, network: CoordinateNetwork, inputs: npt.NDArray[Any], labels: Labels) -> Record:
+    def _named(self, network: AttentionPooling, inputs: npt.NDArray[Any], labels: Labels) -> Record:
         features, z = fitted(network, inputs, labels, self.seed)
         return word_record(network, network.codeword(z, features, labels, self.seed), len(labels), self.label)
 
 
-def word_record(network: CoordinateNetwork, word: Codeword, n: int, label: str = "") -> Record:
+def word_record(network: AttentionPooling, word: Codeword, n: int, label: str = "") -> Record:
     """A network named by integers, whoever found them."""
     return Record(
         errors=word.errors,
