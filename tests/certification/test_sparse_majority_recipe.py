@@ -18,6 +18,7 @@ from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
 from certiformer.certification.pipeline import Findings, build
 from certiformer.lab.coordinate_covers import majority as recipe
+from certiformer.lab.models import ClsTransformer, ClsTransformerConfig
 from certiformer.lab.recipes.sparse_majority import findings
 from certiformer.lab.tasks.sparse_majority import SparseMajority, sparse_majority
 from certiformer.theory.calculus import quantised, strata
@@ -38,7 +39,7 @@ def source() -> SparseMajority:
 
 @pytest.fixture(scope="module")
 def place(source: SparseMajority) -> recipe.Coordinates:
-    return recipe.coordinates(source, SMALL.tolerance)
+    return recipe.coordinates(source.table, SMALL.tolerance)
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +62,27 @@ def test_coordinates_are_white_and_blind_to_the_bit(place: recipe.Coordinates) -
     assert np.ptp(place.values) / 2 <= place.half_range <= 1.01
 
 
+def transformer(place: recipe.Coordinates, alpha: np.ndarray) -> ClsTransformer:
+    """The same function as a Transformer: H heads, identity activation, read at CLS, which stands last."""
+    heads, d = len(alpha), len(place.v)
+    query = place.cls_token / (place.cls_token @ place.cls_token)
+    first = np.eye(1, d)
+    return ClsTransformer(
+        ClsTransformerConfig(d=d, k=1, heads=heads, activation="identity", cls=-1),
+        W_QK=jnp.asarray(np.stack([np.outer(query, place.queries @ head) for head in alpha])[None]),
+        W_v=jnp.asarray(np.broadcast_to(place.v[:, None], (1, heads, d, 1))),
+        W_c=jnp.asarray(np.broadcast_to(first / heads, (1, heads, 1, d))),
+        w=jnp.asarray(first[0]),
+    )
+
+
 def test_the_network_computes_the_certified_function(
     source: SparseMajority, place: recipe.Coordinates, everything: np.ndarray
 ) -> None:
     alpha = 3.0 * np.random.default_rng(0).standard_normal((3, place.dimension))
     table = np.asarray(source.table, dtype=np.float64)
     with jax.enable_x64(True):
-        model = recipe.network(place, alpha, jnp.float64)
+        model = transformer(place, alpha)
         rows = np.arange(8) + 8 * everything.astype(np.int64)
         tokens = table[np.pad(rows, ((0, 0), (0, 1)), constant_values=16)]
         expected = np.asarray(jax.vmap(model)(jnp.asarray(tokens)))

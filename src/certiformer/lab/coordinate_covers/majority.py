@@ -43,8 +43,6 @@ from certiformer.certificates._covers import Scale, frontier
 from certiformer.certificates.cover_soft import SoftCover
 from certiformer.certificates.margin import Margin
 from certiformer.certificates.occam import Occam
-from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
-from certiformer.lab.tasks.sparse_majority import SparseMajority
 from certiformer.theory import networks
 from certiformer.theory.calculus import quantised, strata
 from certiformer.theory.calculus.covers import Cover, volumetric
@@ -118,13 +116,8 @@ class Coordinates:
         return up(float(np.ptp(self.values)) / 2.0)
 
 
-def coordinates(source: SparseMajority, tolerance: float) -> Coordinates:
-    """Minimal coordinates, from the vocabulary alone."""
-    return coordinates_of(np.asarray(source.table), tolerance)
-
-
-def coordinates_of(vocabulary: NDArray[Any], tolerance: float) -> Coordinates:
-    """The same from the table of the vocabulary: zeros, ones, CLS."""
+def coordinates(vocabulary: ArrayLike, tolerance: float) -> Coordinates:
+    """Minimal coordinates from the table of the vocabulary alone: zeros, ones, CLS."""
     table = np.asarray(vocabulary, dtype=np.float64)
     tokens = (len(table) - 1) // 2
     zeros, ones, cls_token = table[:tokens], table[tokens : 2 * tokens], table[2 * tokens]
@@ -140,20 +133,6 @@ def coordinates_of(vocabulary: NDArray[Any], tolerance: float) -> Coordinates:
     wanted = np.concatenate([-np.ones(tokens), np.ones(tokens), [0.0]])
     v = np.linalg.lstsq(table, wanted, rcond=tolerance)[0]
     return Coordinates(table @ queries, queries, v, table @ v, cls_token)
-
-
-def network(place: Coordinates, alpha: Array64, dtype: Any = jnp.float32) -> ClsTransformer:
-    """The same function as a Transformer: H heads, identity activation, read at CLS, which stands last."""
-    heads, d = len(alpha), len(place.v)
-    query = place.cls_token / (place.cls_token @ place.cls_token)
-    first = np.eye(1, d)
-    return ClsTransformer(
-        ClsTransformerConfig(d=d, k=1, heads=heads, activation="identity", cls=-1),
-        W_QK=jnp.asarray(np.stack([np.outer(query, place.queries @ head) for head in alpha])[None], dtype),
-        W_v=jnp.asarray(np.broadcast_to(place.v[:, None], (1, heads, d, 1)), dtype),
-        W_c=jnp.asarray(np.broadcast_to(first / heads, (1, heads, 1, d)), dtype),
-        w=jnp.asarray(first[0], dtype),
-    )
 
 
 def outputs(place: Coordinates, alpha: Array64, bits: NDArray[Any]) -> Array64:
@@ -193,7 +172,7 @@ class Heads(Predictor):
 
     def __init__(self, table: NDArray[Any], alpha: NDArray[Any], chosen: Settings) -> None:
         self.table, self.alpha, self.chosen = np.asarray(table), np.asarray(alpha), chosen
-        self.place = coordinates_of(self.table, chosen.tolerance)
+        self.place = coordinates(self.table, chosen.tolerance)
 
     @property
     def on_grid(self) -> bool:

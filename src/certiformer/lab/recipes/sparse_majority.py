@@ -31,7 +31,7 @@ def findings(settings: Settings | None = None, *, seed: int = 7) -> Findings:
     """Draw a task, train, count. O certifies the network on the grid, M the network before rounding."""
     settings = settings or Settings()
     task = _task(settings, seed)
-    place = majority.coordinates(task.source, settings.tolerance)
+    place = majority.coordinates(task.source.table, settings.tolerance)
     bits, signs = np.asarray(task.train.inputs), 2.0 * np.asarray(task.train.labels) - 1.0
     alpha = majority.match(settings, place, majority.correlations(bits, signs), seed)
     z = majority.round_off(settings, place, alpha, bits, signs)
