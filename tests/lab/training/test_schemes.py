@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certiformer.lab import models
+from certiformer.lab import models, tasks
 from certiformer.lab.training import (
     Data,
+    Recipe,
     adam,
     begin,
-    first_phase,
+    fit,
     full_batch,
     functional,
     gradient_descent,
@@ -21,7 +22,6 @@ from certiformer.lab.training import (
     of_residual,
     onto_heads_ball,
     onto_omega,
-    random_signs,
     run,
     stochastic,
     supervised,
@@ -86,33 +86,19 @@ def test_projection_wants_a_radius_for_every_block():
         onto_omega({"c": 1.0}, heads=0)
 
 
-def mean_logistic(model, batch):
-    return jnp.mean(jax.vmap(logistic)(jax.vmap(model)(batch[0]), batch[1]))
-
-
-@pytest.mark.parametrize("readout", ["full", "pooling", "last"])
-def test_first_phase_is_the_closed_form_of_the_model(readout):
-    rng = np.random.default_rng(0)
-    x = jnp.asarray(rng.normal(size=(9, 3, 4)), jnp.float32)
-    y = jnp.asarray(np.sign(rng.normal(size=9)), jnp.float32)
-    key = jax.random.key(5)
-    model = models.build("multi_head_attention", key, d=4, tokens=3, heads=6, readout=readout, start="random")
-    expected = models.MultiHeadAttention.one_step(key, model.config, x, y)
-    plus = first_phase(mean_logistic, model, (x, y), jnp.ones(6))
-    signs = jnp.sign(jnp.sum((plus.U * expected.U).reshape(6, -1), axis=1))
-    got = first_phase(mean_logistic, model, (x, y), signs)
-    np.testing.assert_allclose(got.U, expected.U, atol=1e-6)
-    np.testing.assert_allclose(got.W, 0.0, atol=1e-7)
-
-
-def test_random_signs():
-    signs = np.asarray(random_signs(jax.random.key(0), 1000))
-    assert set(signs.tolist()) == {-1.0, 1.0}
-    assert abs(signs.sum()) < 160
-    with pytest.raises(InputError, match="heads"):
-        random_signs(jax.random.key(0), 0)
-    with pytest.raises(InputError, match="sign per head"):
-        first_phase(lambda p, b: jnp.sum(p), jnp.ones((2, 2)), (), jnp.ones(3))
+def test_the_first_phase_is_the_closed_form_of_the_model_up_to_signs():
+    """Trained for no step to speak of, the network is where the first phase left it."""
+    recipe, settings = Recipe("gd", 1e-30, 1, first_phase=9), {"n": 12, "n_test": 2}
+    fitted = fit(
+        "multi_head_attention", "tokenized_mixture", recipe, model_settings={"heads": 6}, task_settings=settings
+    )
+    task = tasks.build("tokenized_mixture", jax.random.split(jax.random.key(0), 4)[0], **settings)
+    first = task.train.take(slice(0, 9))
+    expected = models.MultiHeadAttention.one_step(jax.random.key(5), fitted.model.config, first.inputs, first.labels)
+    np.testing.assert_allclose(np.abs(fitted.model.U), np.abs(expected.U), atol=1e-6)
+    np.testing.assert_allclose(fitted.model.W, 0.0, atol=1e-7)
+    signs = np.sign(np.sum(np.asarray(fitted.model.U * expected.U).reshape(6, -1), axis=1))
+    np.testing.assert_allclose(fitted.model.U, signs[:, None, None] * np.asarray(expected.U), atol=1e-6)
 
 
 def test_losses_against_their_definitions():

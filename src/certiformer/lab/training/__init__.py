@@ -10,11 +10,10 @@ from certiformer.lab.training.optimisers import adam, gradient_descent, momentum
 from certiformer.lab.training.presets import PRESETS, Preset, Recipe, preset
 from certiformer.lab.training.projection import onto_heads_ball, onto_omega
 from certiformer.lab.training.steps import Data, State, begin, epochs, full_batch, functional, stochastic, supervised
-from certiformer.lab.training.two_phase import first_phase, random_signs
 
 __all__ = [
     "LOSSES", "PRESETS", "Data", "DivergenceError", "Fitted", "Preset", "Recipe", "Rules", "Run", "Saving",
-    "Select", "State", "Step", "adam", "begin", "epochs", "first_phase", "fit", "full_batch", "functional",
+    "Select", "State", "Step", "adam", "begin", "epochs", "fit", "full_batch", "functional",
     "gradient_descent", "momentum_sgd", "named_loss", "of_residual", "onto_heads_ball", "onto_omega", "preset",
-    "random_signs", "reached", "run", "stochastic", "supervised", "trauger_schedule",
+    "reached", "run", "stochastic", "supervised", "trauger_schedule",
 ]  # fmt: skip

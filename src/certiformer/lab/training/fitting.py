@@ -24,7 +24,6 @@ from certiformer.lab.training.projection import onto_omega
 from certiformer.lab.training.steps import Data, Objective, State, begin, epochs, full_batch, functional, stochastic
 from certiformer.lab.training.steps import supervised as supervised_objective
 from certiformer.lab.training.token_table import token_table
-from certiformer.lab.training.two_phase import first_phase, random_signs
 from certiformer.theory.core.errors import InputError
 
 
@@ -154,7 +153,13 @@ def _filled(name: str, settings: dict[str, Any], task: tasks.Task) -> dict[str, 
 def _after_first_phase(
     model: models.Model, task: tasks.Task, recipe: Recipe, key: Array
 ) -> tuple[tasks.Dataset, models.Model]:
-    """Deora's first phase on samples that the second phase never sees."""
+    """Deora's first phase, one step from zero with a random sign per head, on samples that the second never sees.
+
+        theta_h(1) = 0 - alpha_h sqrt(H) grad_h L_{n1}(0),      alpha_h = +1 or -1
+
+    With the same samples theta(1) would depend on them, and the stability argument behind the generalization bound
+    would no longer apply.
+    """
     n1 = recipe.first_phase
     if n1 == 0:
         return task.train, model
@@ -165,11 +170,17 @@ def _after_first_phase(
     loss = _loss(recipe, "logistic")
     first, rest = task.train.take(slice(0, n1)), task.train.take(slice(n1, None))
 
-    def mean_loss(m: Any, batch: Any) -> Array:
-        return jnp.mean(jax.vmap(loss)(jax.vmap(m)(batch[0]), batch[1]))
+    def mean_loss(m: Any) -> Array:
+        return jnp.mean(jax.vmap(loss)(jax.vmap(m)(first.inputs), first.labels))
 
-    signs = random_signs(key, model.config.heads)
-    return rest, first_phase(mean_loss, model, (first.inputs, first.labels), signs)
+    heads = model.config.heads
+    step = jax.random.rademacher(key, (heads,), dtype=jnp.result_type(float)) * float(heads) ** 0.5
+    zero = jax.tree.map(jnp.zeros_like, model)
+
+    def move(leaf: Array, slope: Array) -> Array:
+        return leaf - step.astype(leaf.dtype).reshape((-1,) + (1,) * (leaf.ndim - 1)) * slope
+
+    return rest, jax.tree.map(move, zero, jax.grad(mean_loss)(zero))
 
 
 def _plan(model: models.Model, task: tasks.Task, train: tasks.Dataset, recipe: Recipe) -> _Plan:
