@@ -9,7 +9,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,13 +119,16 @@ def reproduce(
     size = checked_scale(scale)
     grid = grid_of(study, size, only, values)
     target = folder(out, id)
-    with Ledger(default_ledger() if ledger is None else ledger) as book:
+    place = default_ledger() if ledger is None else ledger
+    own = Local(environment=worker_environment()) if engine is None else nullcontext(engine)
+    with Ledger(place) as book, own as running:
         older = older_versions(book.older(grid), str(book.path))
-        if engine is None:
-            with Local(environment=worker_environment()) as local:
-                swept = _swept(study, size, grid, book, local, retry, fresh, progress, announce, older)
-        else:
-            swept = _swept(study, size, grid, book, engine, retry, fresh, progress, announce, older)
+        if fresh:
+            book.forget(grid)
+        told = time_left(grid, book, retry=retry)
+        if announce is not None and told.missing:
+            announce(". ".join(filter(None, (_announcement(study, size, told, max(1, running.slots)), older))))
+        swept = sweep(grid, book, running, retry=retry, progress=progress, lengths=told.lengths)
         rows = book.rows(grid)
     return write(study, size, swept, rows, target, only or {}, values or {})
 
@@ -363,26 +366,6 @@ def wall_seconds(rows: Sequence[Row]) -> float | None:
         total += max(0.0, end - max(start, reached))
         reached = max(reached, end)
     return total
-
-
-def _swept(
-    study: Study,
-    scale: Scale,
-    grid: Experiment,
-    book: Ledger,
-    engine: Engine,
-    retry: bool,
-    fresh: bool,
-    progress: bool,
-    announce: Callable[[str], None] | None,
-    older: str,
-) -> Swept:
-    if fresh:
-        book.forget(grid)
-    told = time_left(grid, book, retry=retry)
-    if announce is not None and told.missing:
-        announce(". ".join(filter(None, (_announcement(study, scale, told, max(1, engine.slots)), older))))
-    return sweep(grid, book, engine, retry=retry, progress=progress, lengths=told.lengths)
 
 
 def _announcement(study: Study, scale: Scale, told: Estimate, workers: int) -> str:
