@@ -1,11 +1,10 @@
 """Sweeps: many runs of a pure function, remembered in a ledger, done here or on a cluster. Knows no Transformers."""
 
-from certiformer.reproduction.sweep.choice import counting
 from certiformer.reproduction.sweep.dask import Dask
 from certiformer.reproduction.sweep.engine import Engine, Swept, sweep
 from certiformer.reproduction.sweep.exports import export
 from certiformer.reproduction.sweep.grids import extended, part
-from certiformer.reproduction.sweep.ledger import Ledger, LedgerError, Row, Status
+from certiformer.reproduction.sweep.ledger import Ledger, LedgerError, Row, Status, counting
 from certiformer.reproduction.sweep.local import Inline, Local
 from certiformer.reproduction.sweep.published_runs import PublishedRuns, publish, read
 from certiformer.reproduction.sweep.replicate import Repeated, verify

@@ -501,6 +501,13 @@ class Claims:
             self.ledger._put_arrays(run.key, result.arrays)
 
 
+def counting(rows: Iterable[Row], version: int) -> dict[str, Row]:
+    """Finished runs by configuration, of different versions: that of `version` where there is one, else the latest."""
+    done = [row for row in rows if row.state == "done"]
+    done.sort(key=lambda row: (row.version == version, row.finished or 0.0))
+    return {canonical(row.config): row for row in done}
+
+
 def digest(rows: Iterable[Row]) -> str:
     """SHA-256 over what settled runs found, whatever their order and version."""
     prints = sorted(fingerprint(row) for row in rows if row.state in ("done", "failed"))

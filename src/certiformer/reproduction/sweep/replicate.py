@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from certiformer.reproduction.sweep.choice import counting
 from certiformer.reproduction.sweep.engine import Engine, sweep
 from certiformer.reproduction.sweep.grids import is_number
-from certiformer.reproduction.sweep.ledger import Ledger, Row
+from certiformer.reproduction.sweep.ledger import Ledger, Row, counting
 from certiformer.reproduction.sweep.origin import same_arithmetic
 from certiformer.reproduction.sweep.run import Experiment, Run, canonical
 from certiformer.theory.core.errors import CertiformerError, InputError
