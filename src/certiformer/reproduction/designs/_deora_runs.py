@@ -7,7 +7,6 @@ run with two and follows, up to rounding, the same path.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -146,10 +145,8 @@ def expanded(heads: Heads) -> MultiHeadAttention:
     return MultiHeadAttention(settings, U=jnp.asarray(U), W=jnp.asarray(W))
 
 
-@functools.cache
-def descend_runs() -> Callable[..., Heads]:
-    """`descend` for runs along a leading axis, each with its own data; `steps` may change without compiling again."""
-    return jax.jit(jax.vmap(descend, in_axes=(0, 0, 0, 0, None, None)))
+descend_runs: Callable[..., Heads] = jax.jit(jax.vmap(descend, in_axes=(0, 0, 0, 0, None, None)))
+"""`descend` for runs along a leading axis, each with its own data; `steps` may change without compiling again."""
 
 
 def descend_leaving_one_out(
@@ -176,7 +173,7 @@ def run_margins(config: Config) -> Outcome:
     """NTK margins at norm sqrt 2: the largest, by quadratic program, and that of the first gradient step."""
     with jax.enable_x64(True):
         problem = draw(config)
-        slopes = _features()(expanded(problem.heads), problem.x)
+        slopes = _features(expanded(problem.heads), problem.x)
         y = np.asarray(problem.y)
         rows = y[:, None] * np.concatenate([np.asarray(slope).reshape(config["n"], -1) for slope in slopes], axis=1)
         found = hard_margin(rows)
@@ -193,16 +190,12 @@ def run_margins(config: Config) -> Outcome:
     return Outcome(values)
 
 
-@functools.cache
-def _features() -> Callable[[MultiHeadAttention, Array], tuple[Array, Array]]:
-    """Gradients of the model at every sample, compiled once for a shape."""
-
-    def slopes(model: MultiHeadAttention, x: Array) -> tuple[Array, Array]:
-        gradient = jax.grad(lambda each, sample: each(sample))
-        found = jax.vmap(gradient, in_axes=(None, 0))(model, x)
-        return found.U, found.W
-
-    return jax.jit(slopes)
+@jax.jit
+def _features(model: MultiHeadAttention, x: Array) -> tuple[Array, Array]:
+    """Gradients of the model at every sample."""
+    gradient = jax.grad(lambda each, sample: each(sample))
+    found = jax.vmap(gradient, in_axes=(None, 0))(model, x)
+    return found.U, found.W
 
 
 def run_stability(config: Config) -> Outcome:
@@ -214,7 +207,7 @@ def run_stability(config: Config) -> Outcome:
         now, done, seen = start, 0, []
         for until in config["checkpoints"]:
             now = descend_leaving_one_out(now, problem.x, problem.y, config["eta"], until - done)
-            seen.append(_look_stability()(now, problem.x, problem.y))
+            seen.append(_look_stability(now, problem.x, problem.y))
             done = until
         arrays = {name: np.stack([np.asarray(each[name]) for each in seen]) for name in seen[0]}
         values = {
@@ -225,21 +218,15 @@ def run_stability(config: Config) -> Outcome:
     return Outcome(values, arrays)
 
 
-@functools.cache
-def _look_stability() -> Callable[..., dict[str, Array]]:
-    def look(runs: Heads, x: Array, y: Array) -> dict[str, Array]:
-        full: Heads = jax.tree.map(lambda leaf: leaf[0], runs)
-        left_out: Heads = jax.tree.map(lambda leaf: leaf[1:], runs)
-        apart = jax.vmap(distance, in_axes=(0, None))(left_out, full)
-        own = losses(full, x, y)
-        # l_i without sample i: its mean has the expectation of a test loss, and hardly its noise.
-        unseen = jax.vmap(lambda heads, one, label: losses(heads, one[None], label[None])[0])(left_out, x, y)
-        return {
-            "stability": jnp.mean(apart),
-            "left_out_gap": jnp.mean(unseen - own),
-        }
-
-    return jax.jit(look)
+@jax.jit
+def _look_stability(runs: Heads, x: Array, y: Array) -> dict[str, Array]:
+    full: Heads = jax.tree.map(lambda leaf: leaf[0], runs)
+    left_out: Heads = jax.tree.map(lambda leaf: leaf[1:], runs)
+    apart = jax.vmap(distance, in_axes=(0, None))(left_out, full)
+    own = losses(full, x, y)
+    # l_i without sample i: its mean has the expectation of a test loss, and hardly its noise.
+    unseen = jax.vmap(lambda heads, one, label: losses(heads, one[None], label[None])[0])(left_out, x, y)
+    return {"stability": jnp.mean(apart), "left_out_gap": jnp.mean(unseen - own)}
 
 
 def run_training_batch(configs: Sequence[Config]) -> list[Outcome]:
@@ -252,11 +239,11 @@ def run_training_batch(configs: Sequence[Config]) -> list[Outcome]:
         )
         start: Heads = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(problem.heads for problem in problems))
         weights = jnp.full(y.shape, 1.0 / y.shape[1])
-        seen = [_look_training()(start, x, y, test_x, test_y, relevant)]
+        seen = [_look_training(start, x, y, test_x, test_y, relevant)]
         now, done = start, 0
         for until in configs[0]["checkpoints"]:
-            now = descend_runs()(now, x, y, weights, configs[0]["eta"], until - done)
-            seen.append(_look_training()(now, x, y, test_x, test_y, relevant))
+            now = descend_runs(now, x, y, weights, configs[0]["eta"], until - done)
+            seen.append(_look_training(now, x, y, test_x, test_y, relevant))
             done = until
         curves = {name: np.stack([np.asarray(each[name]) for each in seen], axis=1) for name in seen[0]}
     return [
@@ -273,17 +260,15 @@ def run_training(config: Config) -> Outcome:
     return run_training_batch([config])[0]
 
 
-@functools.cache
-def _look_training() -> Callable[..., dict[str, Array]]:
-    def look(now: Heads, x: Array, y: Array, test_x: Array, test_y: Array, relevant: Array) -> dict[str, Array]:
-        test = losses(now, test_x, test_y)
-        return {
-            "train": jnp.mean(losses(now, x, y)),
-            "test": jnp.mean(test),
-            "test_error": jnp.mean((test >= math.log(2.0)).astype(test.dtype)),
-            "output": jnp.max(jnp.abs(outputs(now, x))),
-            "largest_head": largest_head(now),
-            "relevant_mass": relevant_mass(now, x, relevant),
-        }
-
-    return jax.jit(jax.vmap(look))
+@jax.jit
+@jax.vmap
+def _look_training(now: Heads, x: Array, y: Array, test_x: Array, test_y: Array, relevant: Array) -> dict[str, Array]:
+    test = losses(now, test_x, test_y)
+    return {
+        "train": jnp.mean(losses(now, x, y)),
+        "test": jnp.mean(test),
+        "test_error": jnp.mean((test >= math.log(2.0)).astype(test.dtype)),
+        "output": jnp.max(jnp.abs(outputs(now, x))),
+        "largest_head": largest_head(now),
+        "relevant_mass": relevant_mass(now, x, relevant),
+    }
