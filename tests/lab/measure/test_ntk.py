@@ -22,14 +22,14 @@ def separable(rows):
 
 def test_margin_of_simple_sets():
     found = hard_margin([[1.0, 0.0], [0.0, 1.0]])
-    assert found.achieved.value == pytest.approx(2**-0.5, rel=1e-9)
-    assert found.at_most.value == pytest.approx(2**-0.5, rel=1e-9)
-    assert found.achieved.value <= 2**-0.5 <= found.at_most.value
+    assert found.achieved == pytest.approx(2**-0.5, rel=1e-9)
+    assert found.at_most == pytest.approx(2**-0.5, rel=1e-9)
+    assert found.achieved <= 2**-0.5 <= found.at_most
     lifted = np.zeros((3, 500))
     lifted[0, 3], lifted[1, 77], lifted[2, 499] = 2.0, 2.0, 2.0
-    assert hard_margin(lifted).achieved.value == pytest.approx(2 / 3**0.5, rel=1e-9)
-    assert hard_margin([[1.0], [-1.0]]).achieved.value == 0.0
-    assert hard_margin([[1.0], [0.0]]).achieved.value == 0.0
+    assert hard_margin(lifted).achieved == pytest.approx(2 / 3**0.5, rel=1e-9)
+    assert hard_margin([[1.0], [-1.0]]).achieved == 0.0
+    assert hard_margin([[1.0], [0.0]]).achieved == 0.0
 
 
 @pytest.mark.parametrize("scaling", [0.0, 5.0])
@@ -38,15 +38,15 @@ def test_margin_is_never_claimed_for_what_is_not_separable(scaling):
     for trial in range(25):
         rows = rng.normal(size=(6, 9 if trial % 2 else 4)) * 10 ** rng.uniform(-scaling, scaling, (6, 1))
         blocked = np.concatenate([rows, -rows[:1]])
-        assert hard_margin(blocked).achieved.value == 0.0
+        assert hard_margin(blocked).achieved == 0.0
         found = hard_margin(rows)
-        if found.achieved.value > 0:
+        if found.achieved > 0:
             assert separable(rows)
-            assert np.min(rows @ found.direction) >= found.achieved.value
+            assert np.min(rows @ found.direction) >= found.achieved
             assert np.linalg.norm(found.direction) == pytest.approx(1.0, rel=1e-12)
-        assert found.achieved.value <= found.at_most.value * (1 + 1e-9)
+        assert found.achieved <= found.at_most * (1 + 1e-9)
         if scaling == 0.0 and separable(rows):
-            assert found.achieved.value == pytest.approx(found.at_most.value, rel=1e-6)
+            assert found.achieved == pytest.approx(found.at_most, rel=1e-6)
 
 
 def test_margin_finds_every_comfortably_separable_set():
@@ -55,7 +55,7 @@ def test_margin_finds_every_comfortably_separable_set():
     rows = rng.normal(size=(40, 12))
     rows = rows * np.sign(rows @ aim)[:, None] + 0.2 * aim / np.linalg.norm(aim)
     found = hard_margin(rows)
-    assert found.achieved.value >= np.min(rows @ aim) / np.linalg.norm(aim) > 0
+    assert found.achieved >= np.min(rows @ aim) / np.linalg.norm(aim) > 0
 
 
 def test_linearization_and_boundary_moves():

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.measure.measured import Measured
 
 UNIT = 2.0**-53
 
@@ -23,8 +22,8 @@ class Margin:
     may still be a margin below the rounding level). `at_most` is the norm of a convex combination of the rows.
     """
 
-    achieved: Measured
-    at_most: Measured
+    achieved: float
+    at_most: float
     direction: npt.NDArray[np.float64]
 
 
@@ -44,7 +43,7 @@ def hard_margin(rows: npt.ArrayLike) -> Margin:
     sizes = np.linalg.norm(values, axis=1)
     largest = float(np.max(sizes))
     if largest == 0.0 or np.min(sizes) == 0.0:
-        return Margin(_lower(0.0), _upper(0.0), np.zeros(size))
+        return Margin(0.0, 0.0, np.zeros(size))
     # 1. Coordinates in the span of the rows: G^T = Q R.
     basis, triangle = np.linalg.qr(values.T) if size > samples else (np.eye(size), values.T)
     # 2. The non-negative least-squares problem, rows in units of the largest.
@@ -71,12 +70,4 @@ def hard_margin(rows: npt.ArrayLike) -> Margin:
             best, direction = reached, unit
     combination = values.T @ (weights / np.sum(weights))
     dual = float(np.linalg.norm(combination)) + 2 * (samples + size) * UNIT * largest
-    return Margin(_lower(best), _upper(dual), direction)
-
-
-def _lower(value: float) -> Measured:
-    return Measured(value, "certified", "margin achieved by an explicit direction", "lower")
-
-
-def _upper(value: float) -> Measured:
-    return Measured(value, "certified", "norm of a convex combination of the rows", "upper")
+    return Margin(best, dual, direction)

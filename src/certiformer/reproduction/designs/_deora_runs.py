@@ -180,8 +180,8 @@ def run_margins(config: Config) -> Outcome:
         start = np.asarray(outputs(problem.heads, problem.x))
         step = (1.0 / (1.0 + np.exp(y * start))) @ rows
         values = {
-            "margin": math.sqrt(2.0) * found.achieved.value,
-            "margin_at_most": math.sqrt(2.0) * found.at_most.value,
+            "margin": math.sqrt(2.0) * found.achieved,
+            "margin_at_most": math.sqrt(2.0) * found.at_most,
             "first_step": math.sqrt(2.0) * float(np.min(rows @ step) / np.linalg.norm(step)),
             "BPhi": float(np.max(np.abs(start))),
             "B2": float(largest_head(problem.heads)),
