@@ -199,9 +199,16 @@ def test_keras_network_against_loops():
 
 def test_attention_readouts_are_special_projections():
     x = tokens(6, 4)
-    full = models.build("multi_head_attention", KEY, d=4, tokens=6, heads=3, start="random")
+
+    def drawn(readout):
+        model = models.build("multi_head_attention", KEY, d=4, tokens=6, heads=3, readout=readout)
+        rng = np.random.default_rng(1)
+        U, W = (jnp.asarray(rng.standard_normal(part.shape), jnp.float32) for part in (model.U, model.W))
+        return models.MultiHeadAttention(model.config, U=U, W=W)
+
+    full = drawn("full")
     for readout in ("pooling", "last"):
-        model = models.build("multi_head_attention", KEY, d=4, tokens=6, heads=3, readout=readout, start="random")
+        model = drawn(readout)
         assert model.U.shape == (3, 4)
         as_full = models.MultiHeadAttention(full.config, U=model.projection(), W=model.W)
         np.testing.assert_allclose(run(model, x), run(as_full, x), rtol=1e-5, atol=1e-6)
@@ -214,22 +221,19 @@ def test_attention_readouts_are_special_projections():
     np.testing.assert_allclose(run(rows, x), run(last, x), rtol=1e-5, atol=1e-6)
 
 
-def test_attention_starts():
+def test_attention_starts_at_zero():
     zero = models.build("multi_head_attention", KEY, d=50, tokens=20, heads=4)
     assert not np.any(zero.U)
     assert not np.any(zero.W)
-    random = models.build("multi_head_attention", KEY, d=50, tokens=20, heads=4, start="random")
-    assert float(np.var(random.W)) * 50 == pytest.approx(1, rel=0.1)
-    assert float(np.var(random.U)) * 50 * 20 == pytest.approx(1, rel=0.1)
 
 
-@pytest.mark.parametrize(("readout", "signs"), [("full", "balanced"), ("pooling", "random"), ("last", "balanced")])
-def test_one_step_is_a_gradient_step_on_the_logistic_loss(readout, signs):
+@pytest.mark.parametrize("readout", ["full", "pooling", "last"])
+def test_one_step_is_a_gradient_step_on_the_logistic_loss(readout):
     config = models.MultiHeadAttentionConfig(d=4, tokens=3, heads=6, readout=readout)
     rng = np.random.default_rng(0)
     inputs = jnp.asarray(rng.standard_normal((20, 3, 4)), jnp.float32)
     labels = jnp.asarray(rng.choice([-1.0, 1.0], 20), jnp.float32)
-    model = models.MultiHeadAttention.one_step(KEY, config, inputs, labels, signs=signs)
+    model = models.MultiHeadAttention.one_step(KEY, config, inputs, labels)
 
     def loss(m):
         return jnp.mean(jnp.logaddexp(0.0, -labels * jax.vmap(m)(inputs)))
@@ -241,9 +245,8 @@ def test_one_step_is_a_gradient_step_on_the_logistic_loss(readout, signs):
     assert all(np.ptp(np.sign(head)) == 0 for head in ratio)
     np.testing.assert_array_equal(model.W, 0.0)
     np.testing.assert_allclose(gradient.W, 0.0, atol=1e-7)
-    if signs == "balanced":
-        assert np.sign(ratio.reshape(6, -1)[:, 0]).sum() == 0
-        np.testing.assert_allclose(jax.jit(jax.vmap(model))(inputs), 0.0, atol=1e-6)
+    assert np.sign(ratio.reshape(6, -1)[:, 0]).sum() == 0
+    np.testing.assert_allclose(jax.jit(jax.vmap(model))(inputs), 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize(("heads", "activation"), [(2, "tanh"), (6, "erf"), (130, "tanh"), (256, "erf")])
@@ -335,7 +338,6 @@ def test_bad_settings(name, settings, words):
         (lambda: models.build("cls_transformer", KEY, activation="rleu"), "relu"),
         (lambda: models.build("cls_transformer", KEY, block="trager"), "trauger"),
         (lambda: models.build("independent_heads", KEY, query="lst"), "last"),
-        (lambda: models.build("multi_head_attention", KEY, start="zeros"), "zero"),
         (lambda: models.build("multi_head_attention", KEY, readout="pool"), "pooling"),
     ],
 )
@@ -346,11 +348,6 @@ def test_unknown_names_suggest_the_nearest(call, suggestion):
 
 def test_names_read_hyphens_and_capitals():
     assert models.model_type("Shallow-Encoder") is models.ShallowEncoder
-
-
-def test_a_start_that_a_model_does_not_have():
-    with pytest.raises(InputError, match="start"):
-        models.build("indrnn", KEY, start="zero")
 
 
 def test_wrong_shapes_are_named():
@@ -373,5 +370,5 @@ def test_wrong_shapes_are_named():
         models.build("multi_head_attention", KEY, d=6, tokens=3)(tokens(4, 6))
     with pytest.raises(InputError, match="balanced"):
         models.MultiHeadAttention.one_step(
-            KEY, models.MultiHeadAttentionConfig(heads=3), jnp.ones((1, 8, 12)), jnp.ones(1), signs="balanced"
+            KEY, models.MultiHeadAttentionConfig(heads=3), jnp.ones((1, 8, 12)), jnp.ones(1)
         )

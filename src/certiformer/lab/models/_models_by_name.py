@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields
 from typing import Any
 
@@ -16,7 +15,7 @@ from certiformer.lab.models.indrnn import IndRNN
 from certiformer.lab.models.keras_cls_transformer import KerasClsTransformer
 from certiformer.lab.models.multi_head_attention import MultiHeadAttention
 from certiformer.lab.models.shallow_encoder import ShallowEncoder
-from certiformer.theory.core.errors import InputError, UnknownNameError
+from certiformer.theory.core.errors import UnknownNameError
 
 MODELS: dict[str, type[Model]] = {
     model.name: model
@@ -55,16 +54,6 @@ def config(name: str, **settings: Any) -> Any:
     return cls(**settings)
 
 
-def build(
-    name: str, key: PRNGKeyArray, *, dtype: Any = jnp.float32, start: str | None = None, **settings: Any
-) -> Model:
-    """The model `name` with its paper's initial weights; `settings` are the fields of its config.
-
-    `start` chooses among the initialisations of a model that has several (`multi_head_attention`: zero or random).
-    """
-    cls = model_type(name)
-    if start is None:
-        return cls.init(key, config(name, **settings), dtype=dtype)
-    if "start" not in inspect.signature(cls.init).parameters:
-        raise InputError("start", start, f"nothing: {cls.name} has one initialisation")
-    return cls.init(key, config(name, **settings), dtype=dtype, start=start)  # type: ignore[call-arg]
+def build(name: str, key: PRNGKeyArray, *, dtype: Any = jnp.float32, **settings: Any) -> Model:
+    """The model `name` with its paper's initial weights; `settings` are the fields of its config."""
+    return model_type(name).init(key, config(name, **settings), dtype=dtype)

@@ -14,12 +14,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.lab.models._base import Model, check_choice, check_count, check_shape, check_tokens
 from certiformer.lab.models._draws import array, generators
-from certiformer.lab.models._draws import signs as fair_signs
 from certiformer.theory.core.errors import InputError
 
 READOUTS = ("full", "pooling", "last")
-STARTS = ("zero", "random")
-SIGNS = ("random", "balanced")
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class MultiHeadAttention(Model):
     `full` trains U_h (stored with shape (H, T, d)); `pooling` has U_h = 1_T u_h^T; `last` has U_h = e_T u_h^T; both
     store the vectors u_h with shape (H, d) in the field `U`. (Deora et al., section 3 and its footnote.)
 
-    `init` starts from zero, or draws W ~ N(0, 1/d) and U ~ N(0, 1/(d T)); `one_step` takes the paper's first phase.
+    `init` starts from zero; `one_step` takes the paper's first phase.
     """
 
     name: ClassVar[str] = "multi_head_attention"
@@ -55,19 +52,9 @@ class MultiHeadAttention(Model):
     W: Float[Array, "heads d d"]
 
     @classmethod
-    def init(
-        cls, key: PRNGKeyArray, config: MultiHeadAttentionConfig, *, dtype: Any = jnp.float32, start: str = "zero"
-    ) -> Self:
-        check_choice("start", start, STARTS)
-        shape_W = (config.heads, config.d, config.d)
-        if start == "zero":
-            return cls(config, U=array(np.zeros(_readout_shape(config)), dtype), W=array(np.zeros(shape_W), dtype))
-        rng_U, rng_W = generators(key, 2)
-        return cls(
-            config,
-            U=array(rng_U.standard_normal(_readout_shape(config)) / math.sqrt(config.d * config.tokens), dtype),
-            W=array(rng_W.standard_normal(shape_W) / math.sqrt(config.d), dtype),
-        )
+    def init(cls, key: PRNGKeyArray, config: MultiHeadAttentionConfig, *, dtype: Any = jnp.float32) -> Self:
+        shapes = _readout_shape(config), (config.heads, config.d, config.d)
+        return cls(config, *(array(np.zeros(shape), dtype) for shape in shapes))
 
     @classmethod
     def one_step(
@@ -76,22 +63,16 @@ class MultiHeadAttention(Model):
         config: MultiHeadAttentionConfig,
         inputs: Float[Array, "n1 tokens d"],
         labels: Float[Array, " n1"],
-        *,
-        signs: str = "random",
     ) -> Self:
         r"""One step of gradient descent from zero on the logistic loss, with step size alpha_h sqrt(H) in head h.
 
         U_h = alpha_h (1/2) mean_i y_i 1_T xbar_i^T and W_h = 0, with xbar_i the mean token of example i and
-        alpha_h = +-1, either fair and independent (`random`) or exactly half of each (`balanced`, H even). On the
-        tokenized mixture the mean of U_h is alpha_h (zeta/4) 1_T u_*^T. The second phase needs fresh samples.
+        alpha_h = +-1, balanced: in random order exactly half of each, H even. On the tokenized mixture the mean of U_h
+        is alpha_h (zeta/4) 1_T u_*^T. The second phase needs fresh samples.
         """
-        check_choice("signs", signs, SIGNS)
-        if signs == "balanced":
-            if config.heads % 2:
-                raise InputError("heads", config.heads, "an even number for balanced signs")
-            drawn = generators(key, 1)[0].permutation(np.repeat([1.0, -1.0], config.heads // 2))
-        else:
-            drawn = fair_signs(generators(key, 1)[0], (config.heads,))
+        if config.heads % 2:
+            raise InputError("heads", config.heads, "an even number for balanced signs")
+        drawn = generators(key, 1)[0].permutation(np.repeat([1.0, -1.0], config.heads // 2))
         alpha = array(drawn, inputs.dtype)
         direction = 0.5 * jnp.mean(labels[:, None] * jnp.mean(inputs, axis=1), axis=0)
         if config.readout == "full":

@@ -73,7 +73,7 @@ def _start(config: Config, source: TokenizedMixture, key_first: Any, key_start: 
         raise InputError("start", config["start"], f"one of {', '.join(STARTS)}")
     first = source.sample(key_first, config["n1"])
     pair = MultiHeadAttentionConfig(**shape, heads=2)
-    model = MultiHeadAttention.one_step(key_start, pair, first.inputs, first.labels, signs="balanced")
+    model = MultiHeadAttention.one_step(key_start, pair, first.inputs, first.labels)
     # H fair signs: a binomial number of heads has the first of the two signs.
     ones = int(generators(key_start, 2)[1].binomial(total, 0.5))
     expected = 0.25 * config["zeta"] * (source.mu(1) - source.mu(-1))
