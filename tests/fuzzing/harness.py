@@ -333,7 +333,7 @@ def checkpoint(path: Path) -> object:
 
 def ledger_rows(path: Path) -> object:
     with Ledger(path, read_only=True) as ledger:
-        return ledger.status(runs(path)), ledger.summary(), ledger.rows()
+        return ledger.status(runs(path)), ledger.rows()
 
 
 def small() -> dict[str, np.ndarray]:

@@ -14,9 +14,13 @@ from certiformer.reproduction import statistics, verdicts
 REPETITIONS = 300
 
 
+def inside(interval, value):
+    return interval.low <= value <= interval.high
+
+
 def coverage(draw, truth, estimate):
     generator = np.random.default_rng(7)
-    return np.mean([estimate(draw(generator)).contains(truth) for _ in range(REPETITIONS)])
+    return np.mean([inside(estimate(draw(generator)), truth) for _ in range(REPETITIONS)])
 
 
 def test_the_mean_interval_covers():
@@ -32,7 +36,7 @@ def test_the_mean_interval_is_students():
 
 def test_the_prediction_interval_catches_the_next_run():
     def caught(g):
-        return statistics.prediction_interval(g.normal(size=5)).contains(float(g.normal()))
+        return inside(statistics.prediction_interval(g.normal(size=5)), float(g.normal()))
 
     generator = np.random.default_rng(3)
     assert np.mean([caught(generator) for _ in range(REPETITIONS)]) > 0.92
@@ -104,7 +108,7 @@ def test_exponents_of_what_may_be_negative():
     noisy = {n: 2.0 / n + 0.03 * rng.standard_normal(8) for n in (10.0, 20.0, 40.0, 80.0)}
     assert min(np.min(values) for values in noisy.values()) < 0.0 < min(np.mean(values) for values in noisy.values())
     found = statistics.power_law(noisy, paired=True)
-    assert found.contains(-1.0)
+    assert inside(found, -1.0)
     assert found.high - found.low > 0.5
     assert math.isnan(statistics.power_law({10.0: [-1.0, 0.5], 20.0: [1.0, 1.0]}).value)
 

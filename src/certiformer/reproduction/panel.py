@@ -90,7 +90,6 @@ class Panel:
     title: str = ""
     log: str = ""
     marks: Mapping[str, float] = field(default_factory=dict)
-    legend: bool = True
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class Plot:
         most = max((len(_labels(panel)) for panel in self.panels), default=0)
         place: Place = "none" if self._one_legend else "above" if most > MOST_INSIDE else "inside"
         letters = max(12, int((width / columns - MARGIN) * 72 / LETTER))
-        above = {id(panel): _folded(panel, letters) for panel in self.panels if place == "above" and panel.legend}
+        above = {id(panel): _folded(panel, letters) for panel in self.panels if place == "above"}
         room = LINE / 72 * max((_lines(labels, letters) for labels in above.values()), default=0)
         figure = Figure(figsize=(width, (self.height + room) * rows), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -214,7 +213,7 @@ def _draw(axes: Axes, panel: Panel, place: Place, above: Sequence[str], letters:
         corner = (-0.02, 0.99)
         size: dict[str, Any] = {"fontsize": 7.0, "borderpad": 0.1, "ncols": _columns(above, letters)}
         axes.legend(handles, list(map(_typeset, above)), frameon=False, loc="lower left", bbox_to_anchor=corner, **size)
-    elif place == "inside" and panel.legend and _labels(panel):
+    elif place == "inside" and _labels(panel):
         axes.legend(*_named(axes), fontsize=7.0, frameon=False, loc="best")
 
 

@@ -64,10 +64,6 @@ class Interval:
         inner = (None, None) if self.low_90 is None or self.high_90 is None else (-self.high_90, -self.low_90)
         return Interval(-self.value, -self.high, -self.low, self.seeds, *inner)
 
-    def contains(self, value: float) -> bool:
-        """Whether a value lies inside."""
-        return self.low <= value <= self.high
-
     def as_json(self) -> dict[str, Any]:
         """Value and ends; null where they are not finite."""
         return {

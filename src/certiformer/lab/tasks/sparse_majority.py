@@ -96,14 +96,6 @@ class SparseMajority(eqx.Module):
         bits = self.sample_bits(key, n)
         return Dataset(self.embed(bits), self.labels(bits), {"bits": bits})
 
-    def support(self) -> Dataset:
-        """All 2^T inputs, equally likely: averages over them are true risks. T at most 16."""
-        T = self.tokens
-        if T > 16:
-            raise InputError("tokens", T, "at most 16 to enumerate all inputs", "Use a large sample instead.")
-        bits = jnp.asarray((np.arange(2**T)[:, None] >> np.arange(T)) & 1, jnp.int8)
-        return Dataset(self.embed(bits), self.labels(bits), {"bits": bits})
-
 
 def sparse_majority(
     key: PRNGKeyArray,

@@ -103,11 +103,6 @@ class Status:
     failed: int = 0
     seconds: float = 0.0
 
-    @property
-    def total(self) -> int:
-        """Runs in any state."""
-        return self.pending + self.running + self.done + self.failed
-
 
 class Ledger(contextlib.AbstractContextManager["Ledger"]):
     """The ledger in the file `path`, made if there is none. Use it as a context manager.
@@ -174,21 +169,6 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
             where, values = _selection(experiment)
             timed = self._db.execute(f"SELECT key, {_WORK} FROM runs {where} AND state = 'done'", values).fetchall()
         return Status(experiment.name, experiment.version, **counts, seconds=sum(s for k, s in timed if k in keys))
-
-    def summary(self) -> list[Status]:
-        """The counts for everything in the ledger, by experiment and version."""
-        alive = self._living_owners()
-        found: dict[tuple[str, int], dict[str, Any]] = {}
-        with self._reading():
-            for name, version, state, owner, count, seconds in self._db.execute(
-                "SELECT experiment, version, state, owner, COUNT(*),"
-                f" SUM(CASE state WHEN 'done' THEN {_WORK} END)"
-                " FROM runs GROUP BY experiment, version, state, owner ORDER BY experiment, version"
-            ):
-                counts = found.setdefault((name, version), {**dict.fromkeys(STATES, 0), "seconds": 0.0})
-                counts["pending" if state == "running" and owner not in alive else state] += count
-                counts["seconds"] += seconds or 0.0
-        return [Status(name, version, **counts) for (name, version), counts in found.items()]
 
     def states(self, experiment: Experiment) -> dict[str, str]:
         """The state of every run that the ledger knows under this experiment and version, by key."""
