@@ -178,7 +178,8 @@ def _after_first_phase(
     zero = jax.tree.map(jnp.zeros_like, model)
 
     def move(leaf: Array, slope: Array) -> Array:
-        return leaf - step.astype(leaf.dtype).reshape((-1,) + (1,) * (leaf.ndim - 1)) * slope
+        scale: Array = step.astype(leaf.dtype).reshape((-1,) + (1,) * (leaf.ndim - 1))
+        return leaf - scale * slope
 
     return rest, jax.tree.map(move, zero, jax.grad(mean_loss)(zero))
 
