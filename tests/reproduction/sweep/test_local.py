@@ -176,15 +176,10 @@ def test_abandoning_ends_the_work_in_hand_and_the_pool_stays_usable(ledger, log)
         assert sweep(walk(log, 2), ledger, engine).failed == 0
 
 
-class NeverReady:
-    def __reduce__(self):
-        return (os._exit, (7,))
-
-
 def test_a_worker_that_cannot_start_is_an_error_not_a_failed_run(ledger, monkeypatch):
-    monkeypatch.setattr("certiformer.reproduction.sweep.local._serve", NeverReady())
+    monkeypatch.setattr("certiformer.theory.core.workers._PROGRAM", "import os; os._exit(7)")
     experiment = Experiment("walk", WALK, [{"seed": 0}])
-    with Local(1) as engine, pytest.raises(CertiformerError, match=r"exit code 7.*__main__"):
+    with Local(1) as engine, pytest.raises(CertiformerError, match=r"before it began \(exit code 7\)"):
         sweep(experiment, ledger, engine)
     assert ledger.status(experiment).pending == 1
 

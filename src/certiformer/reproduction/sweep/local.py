@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from collections.abc import Mapping
 
-from certiformer.reproduction.sweep.run import Failure, Finished, Task, execute
+from certiformer.reproduction.sweep.run import Failure, Finished, Task, execute, failure
 from certiformer.theory.core.errors import CertiformerError, InputError
 from certiformer.theory.core.threads import cores, thread_environment
-
-_READY = "ready"
-KILL_SECONDS = 60.0  # a killed process ends at once, unless the kernel is waiting for a disk
+from certiformer.theory.core.workers import Worker, answering
 
 
 class Local(contextlib.AbstractContextManager["Local"]):
@@ -39,8 +31,7 @@ class Local(contextlib.AbstractContextManager["Local"]):
                 raise InputError(name, value, "at least 1")
         self.slots = workers or max(1, cores() // threads)
         self._environment = {**thread_environment(threads), **(environment or {})}
-        self._context = multiprocessing.get_context("spawn")
-        self._workers: list[_Worker] = []
+        self._workers: dict[Worker, int | None] = {}  # each with the number of its task
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -52,66 +43,42 @@ class Local(contextlib.AbstractContextManager["Local"]):
 
     def submit(self, number: int, task: Task) -> None:
         """Hand a task to a free process, or to a new one."""
-        worker = next((w for w in self._workers if w.number is None), None) or self._hire()
-        worker.number = number
-        # a broken pipe shows again when we wait for the answer
-        with contextlib.suppress(OSError):
-            worker.pipe.send(task)
+        free = next((worker for worker, busy in self._workers.items() if busy is None), None)
+        worker = free or Worker(self._environment)
+        self._workers[worker] = number
+        worker.hand(execute, task)
 
     def wait(self, timeout: float) -> list[tuple[int, list[Finished] | Failure]]:
         """What ended within `timeout` seconds."""
-        busy = {worker.pipe: worker for worker in self._workers if worker.number is not None}
         ended: list[tuple[int, list[Finished] | Failure]] = []
-        for pipe in wait(list(busy), timeout):
-            worker = busy[pipe]  # type: ignore[index]
-            answer = self._answer(worker)
-            if answer is not None and worker.number is not None:
-                ended.append((worker.number, answer))
-                worker.number = None
+        busy = {worker: number for worker, number in self._workers.items() if number is not None}
+        for worker in answering(busy, timeout):
+            number = busy[worker]
+            try:
+                answer = worker.answer()
+            except (EOFError, OSError):
+                ended.append((number, self._death(worker)))
+                continue
+            if answer is not None:
+                done, found = answer
+                ended.append((number, found if done else failure(found)))
+                self._workers[worker] = None
         return ended
 
     def abandon(self) -> None:
         """End the processes that are at work."""
-        for worker in [worker for worker in self._workers if worker.number is not None]:
+        for worker in [worker for worker, number in self._workers.items() if number is not None]:
             self._dismiss(worker)
 
-    def _answer(self, worker: _Worker) -> list[Finished] | Failure | None:
-        try:
-            message: list[Finished] | str = worker.pipe.recv()
-        except (EOFError, OSError):
-            code = self._dismiss(worker, grace=5.0)
-            if not worker.ready:
-                raise CertiformerError(
-                    f"a worker process ended before it began (exit code {code}); a script that starts a sweep must do "
-                    'so under `if __name__ == "__main__":`'
-                ) from None
-            return Failure(f"the worker process died ({_cause(code)})")
-        if isinstance(message, str):
-            worker.ready = True
-            return None
-        return message
+    def _death(self, worker: Worker) -> Failure:
+        code = self._dismiss(worker, grace=5.0)
+        if not worker.begun:
+            raise CertiformerError(f"a worker process ended before it began (exit code {code})")
+        return Failure(f"the worker process died ({_cause(code)})")
 
-    def _hire(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _environment(self._environment):
-            process.start()
-        theirs.close()
-        worker = _Worker(process, ours)
-        self._workers.append(worker)
-        return worker
-
-    def _dismiss(self, worker: _Worker, grace: float = 0.0) -> int | None:
-        """End a worker, at once or after `grace` seconds to die by itself; its exit code."""
-        self._workers.remove(worker)
-        worker.process.join(grace)
-        worker.process.kill()
-        worker.process.join(KILL_SECONDS)
-        code = worker.process.exitcode
-        worker.pipe.close()
-        if code is not None:
-            worker.process.close()
-        return code
+    def _dismiss(self, worker: Worker, grace: float = 0.0) -> int | None:
+        del self._workers[worker]
+        return worker.end(grace)
 
 
 class Inline(contextlib.AbstractContextManager["Inline"]):
@@ -146,47 +113,6 @@ class Inline(contextlib.AbstractContextManager["Inline"]):
     def abandon(self) -> None:
         """Forget what was handed over."""
         self._tasks.clear()
-
-
-@dataclass
-class _Worker:
-    process: BaseProcess
-    pipe: Connection
-    number: int | None = None
-    ready: bool = False
-
-
-def _serve(pipe: Connection) -> None:
-    """A worker's life: execute what comes through the pipe until it closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    os.dup2(2, 1)  # stdout is for results
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    pipe.send(_READY)
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            pipe.send(execute(pipe.recv()))
-
-
-def _die_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-@contextlib.contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """The process's environment with changes: a child takes it over as it is when the child starts."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _cause(code: int | None) -> str:
