@@ -137,15 +137,15 @@ def test_texts_are_read_once_each(texts):
     found = read_texts(texts, group="sender")
     assert (len(found.texts), found.repeated, found.conflicting, found.names) == (407, 7, 0, ("ham", "spam"))
     assert found.of == "groups"
-    used = chosen(found, None, 0)
+    used = chosen(found, 0)
     assert len(used) == len({found.groups[index] for index in used}) == 200
     with pytest.raises(InputError, match="7 of 407 rows repeat another text, 0 of them with another label"):
         read_texts(texts)
     distinct = read_texts(texts, repeats="group")
-    assert len(chosen(distinct, None, 0)) == 400
+    assert len(chosen(distinct, 0)) == 400
     assert distinct.of == "distinct texts"
     natural = read_texts(texts, repeats="natural")
-    assert len(chosen(natural, None, 0)) == 407
+    assert len(chosen(natural, 0)) == 407
     assert "7 repeated texts are independent draws" in natural.conditions[0]
     with pytest.raises(InputError, match="'words'"):
         read_texts(texts, text="words")

@@ -155,20 +155,13 @@ class Frozen:
         """U (b - c), b the shift of the last norm."""
         return np.asarray(self.seeing @ (self.encoder.layers[-1].final_norm.shift.astype(np.float64) - self.centre))
 
-    def statistics(self, middles: Sequence[npt.NDArray[Any]]) -> Statistics:
-        """Frozen tokens to the few numbers per token that the adapter acts on."""
-        last = self.encoder.layers[-1]
-        found: list[tuple[Array, Array, Array, Array]] = []
-        for middle in middles:
-            h = last.summed(middle).astype(np.float64)
-            h -= h.mean(axis=1, keepdims=True)
-            found.append(
-                (middle.astype(np.float64) @ self.reading.T, h @ self.gained.T, np.sum(h * h, axis=1), h @ self.write)
-            )
-        lengths = np.array([len(one[0]) for one in found])
-        starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-        parts = [np.concatenate([one[at] for one in found]) for at in range(4)]
-        return Statistics(parts[0], parts[1], parts[2], parts[3], starts, lengths.astype(np.float64))
+    def few_numbers(self, one: Sequence[int]) -> Array:
+        """The tokens of a text to what the adapter acts on: columns read and seen, then squares and along."""
+        middle = _middle(self.encoder, one)
+        h = self.encoder.layers[-1].summed(middle).astype(np.float64)
+        h -= h.mean(axis=1, keepdims=True)
+        read, seen = middle.astype(np.float64) @ self.reading.T, h @ self.gained.T
+        return np.column_stack([read, seen, np.sum(h * h, axis=1), h @ self.write])
 
     # --- the network -----------------------------------------------------------------------------------------------
 
@@ -333,7 +326,7 @@ def adapt(
     Texts that repeat are refused; `repeats="group"` uses one row of each, "natural" takes them as independent draws.
     """
     data = read_texts(texts, text=text, label=label, repeats=repeats)
-    used = chosen(data, None, 0)
+    used = chosen(data, 0)
     if len(data.names) != 2:
         raise InputError("labels", list(data.names), "two classes: the adapter has one output")
     frozen, tokens = prepared(path, [data.texts[row] for row in used], settings, cache=cache, progress=progress)
@@ -406,25 +399,13 @@ def prepared(
     sentences = len(settings.like) + len(settings.unlike)
     frozen = Frozen.of(encoder, settings, ids[:sentences])
     key = hashlib.sha256(b"".join(part.tobytes() for part in (frozen.write, frozen.reading, frozen.gained))).hexdigest()
-
-    def few_numbers(one: Sequence[int]) -> npt.NDArray[Any]:
-        found = frozen.statistics([_middle(encoder, one)])
-        return np.column_stack([found.read, found.seen, found.squares, found.along])
-
     store = Cache("adapter", kept=cache)
-    parts = remembered(encoder, f"statistics {key}", few_numbers, ids[sentences:], store, progress)
+    parts = remembered(encoder, f"statistics {key}", frozen.few_numbers, ids[sentences:], store, progress)
     lengths = np.array([len(one) for one in parts])
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-    table = np.concatenate(parts)
-    first, second = settings.read, settings.read + settings.readout
-    return frozen, Statistics(
-        np.ascontiguousarray(table[:, :first]),
-        np.ascontiguousarray(table[:, first:second]),
-        np.ascontiguousarray(table[:, second]),
-        np.ascontiguousarray(table[:, second + 1]),
-        starts,
-        lengths.astype(np.float64),
-    )
+    columns = np.split(np.concatenate(parts), np.cumsum([settings.read, settings.readout, 1]), axis=1)
+    tokens_read, seen, squares, along = map(np.ascontiguousarray, columns)
+    return frozen, Statistics(tokens_read, seen, squares[:, 0], along[:, 0], starts, lengths.astype(np.float64))
 
 
 def _card(

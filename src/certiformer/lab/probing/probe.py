@@ -103,7 +103,7 @@ def probe(
     if seed < 0:
         raise InputError("seed", seed, "a whole number from 0")
     data = read_texts(texts, text=columns.text, label=columns.label, group=columns.group, repeats=repeats)
-    order = chosen(data, None, seed)
+    order = chosen(data, seed)
     used, rest = order[:most], order[most:][:UNLABELLED] if most is not None else order[:0]
     if len(used) < LEAST:
         raise InputError("texts", f"{len(used)} to use", f"at least {LEAST}", "Give more labelled texts")

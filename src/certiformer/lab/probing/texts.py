@@ -148,8 +148,8 @@ def column_of(path: str | Path, name: str) -> list[str]:
     return _columns(path, [name])[name]
 
 
-def chosen(data: Texts, most: int | None, seed: int) -> npt.NDArray[np.int64]:
-    """Which texts are used, in random order: at most `most`, and one at random of every group.
+def chosen(data: Texts, seed: int) -> npt.NDArray[np.int64]:
+    """Which texts are used, in random order: one at random of every group.
 
     Texts of a group are not independent; one of each is a sample of groups, and the certificates speak of new groups.
     """
@@ -159,4 +159,4 @@ def chosen(data: Texts, most: int | None, seed: int) -> npt.NDArray[np.int64]:
         for index in order:
             first.setdefault(data.groups[index], int(index))
         order = np.array(list(first.values()), np.int64)
-    return order if most is None else order[:most]
+    return order
