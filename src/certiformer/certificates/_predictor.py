@@ -54,14 +54,14 @@ class Predictor(ABC):
         return np.asarray(found > 0 if found.ndim == 1 else np.argmax(found, axis=1), np.int64)
 
     def errors(self, inputs: npt.ArrayLike, labels: Labels) -> int:
-        """Mistakes among labelled examples, labels being classes from 0; a tie is a mistake."""
+        """Mistakes among labelled examples, labels being classes from 0; a tie is one, as is what is no number."""
         found = self.outputs(inputs)
         if found.ndim == 1:
-            return int(np.sum((2 * labels - 1) * found <= 0))
+            return int(np.sum(~((2 * labels - 1) * found > 0)))
         rows = np.arange(len(labels))
         own, rest = found[rows, labels], found.copy()
         rest[rows, labels] = -np.inf
-        return int(np.sum(own <= np.max(rest, axis=1)))
+        return int(np.sum(~(own > np.max(rest, axis=1))))
 
     def recount(self, record: Evidence, inputs: npt.ArrayLike, labels: Labels) -> Evidence:
         """`record` counted again from this predictor and the examples it was certified with.

@@ -1,5 +1,6 @@
 """The pick loop: picks by value, replayed bit by bit; what the program can see is refused."""
 
+import hashlib
 import itertools
 
 import equinox as eqx
@@ -7,8 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import RidgeClassifier
 
-from certiformer import certify
+from certiformer import certify, verify
+from certiformer.certification.predictors import content_of, load_predictor
 from certiformer.lab.procedures import Learner, PickToLearn
 from certiformer.lab.procedures._picking import compress, replay
 from certiformer.theory.calculus.compression import compression_upper
@@ -176,3 +180,42 @@ def test_one_class_and_nobody_right():
     )
     assert wrong["compression"].evidence.k == 20
     assert wrong["compression"].value == 1.0
+
+
+class Nowhere(Box):
+    def outputs(self, state, inputs):
+        return np.full(len(inputs), np.nan)
+
+
+class NanScores(ClassifierMixin, BaseEstimator):
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, x):
+        return np.full(len(x), np.nan)
+
+
+@pytest.mark.parametrize("learner", [Nowhere(), NanScores()], ids=["learner", "estimator"])
+def test_an_answer_that_is_no_number_is_refused(learner):
+    """It was wrong nowhere, so that coins were certified at 2 %."""
+    coins = np.random.default_rng(2).integers(2, size=len(X))
+    with pytest.raises(InputError, match="the learner's outputs: got 'nan or infinity at example 0'"):
+        certify(train=(X, coins), by=[PickToLearn(learner)])
+
+
+def test_an_estimator_whose_numbers_were_taken_out_is_wrong_everywhere(tmp_path):
+    report = certify(RidgeClassifier(random_state=0), train=(X, Y), by=[PickToLearn(pretrained_on="nothing")])
+    report.write(tmp_path)
+    np.savez(tmp_path / "data.npz", train_inputs=X, train_labels=Y)
+    (file,) = tmp_path.glob("*.safetensors")
+    before, predictor = file.read_bytes(), load_predictor(file)
+    for numbers in predictor.fitted.tensors().values():
+        numbers[...] = np.nan
+    file.write_bytes(content_of(predictor))
+    name = tmp_path / "report.json"
+    hashes = (hashlib.sha256(content).hexdigest() for content in (before, file.read_bytes()))
+    name.write_text(name.read_text().replace(*hashes))
+    assert any(
+        "other examples are wrong" in one.rebuilt for one in verify(name, data=tmp_path / "data.npz").differences
+    )

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from certiformer.certification.frameworks import checked_outputs, with_params
 from certiformer.theory.core.errors import InputError
+from certiformer.theory.measure.margins import margins as signed_margins
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -96,12 +97,7 @@ def _mapped(apply: Callable[..., Any]) -> Callable[[Any, jax.Array], jax.Array]:
 
 def margins(outputs: Array, labels: Labels) -> Array:
     """y f for one logit, f_y - max_{j != y} f_j for several; labels are classes from 0. Wrong: at most 0."""
-    if outputs.ndim == 1:
-        return np.asarray((2 * labels - 1) * outputs, np.float64)
-    rows = np.arange(len(labels))
-    rest = outputs.copy()
-    rest[rows, labels] = -np.inf
-    return np.asarray(outputs[rows, labels] - np.max(rest, axis=1), np.float64)
+    return signed_margins(outputs, 2 * labels - 1 if outputs.ndim == 1 else labels)
 
 
 def loss_of(outputs: jax.Array, labels: jax.Array) -> jax.Array:

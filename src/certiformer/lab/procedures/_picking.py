@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from certiformer.certification.frameworks import checked_outputs
 from certiformer.lab.procedures._learners import Learner
 from certiformer.lab.procedures._model import Labels, margins
 from certiformer.theory.core.errors import InputError
@@ -60,7 +61,8 @@ def compress(
     state = learner.begin()
     limit = len(labels) if most is None else min(most, len(labels))
     while True:
-        found = margins(learner.outputs(state, inputs), labels)
+        answers = checked_outputs("the learner's outputs", learner.outputs(state, inputs), len(labels))
+        found = margins(answers, labels)
         wrong = np.flatnonzero((found <= 0) & ~picked)
         done = len(wrong) == 0 or len(rows) >= limit
         if done or len(rows) in grid:

@@ -17,8 +17,8 @@ from scipy.special import expit, softmax
 
 from certiformer.certificates.surrogate_loss import SurrogateLoss
 from certiformer.certification.losses import MOST_UNITS, ORDER_SEED, SMOOTHING, averaged_blocks
+from certiformer.lab.procedures._model import margins
 from certiformer.theory.core.errors import InputError, UnknownNameError
-from certiformer.theory.measure.margins import margins
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -95,7 +95,7 @@ def loss_record(
     classes = own.shape[1]
     rows = np.arange(len(labels))
     at_label = kind.table(class_probabilities("surrogate", surrogate, "logits"))[rows, labels]
-    kept = np.ones(len(labels), bool) if picked is None else _right(surrogate, labels)
+    kept = np.ones(len(labels), bool) if picked is None else margins(surrogate, labels) > 0.0  # a tie is wrong
     if picked is not None:
         kept[np.asarray(picked, np.int64)] = False
     excess = np.max(kind.table(theirs) - kind.table(own), axis=1)
@@ -112,11 +112,6 @@ def loss_record(
         loss=loss,
         outputs=outputs,
     )
-
-
-def _right(outputs: Array, labels: Labels) -> npt.NDArray[np.bool_]:
-    """Whether the answer is right; a tie is wrong."""
-    return np.asarray(margins(outputs, 2 * labels - 1 if outputs.ndim == 1 else labels) > 0.0)
 
 
 def _ordered(values: Array, *, whole: bool = False) -> Array:
