@@ -50,9 +50,19 @@ def certificates(features: npt.ArrayLike, labels: Labels, classes: int, seed: in
     return (occam(scaled, labels, classes, seed), *pac_bayes(scaled, labels, classes, seed))
 
 
-def fit(features: Array, labels: Labels, classes: int, penalty: float = PENALTY, start: Array | None = None) -> Array:
-    """Ridge-penalised softmax regression; two classes have one column, the logit of class 1 over class 0."""
-    columns = 1 if classes == 2 else classes
+def fit(
+    features: Array,
+    labels: Labels,
+    classes: int,
+    penalty: float = PENALTY,
+    start: Array | None = None,
+    centre: Array | None = None,
+) -> Array:
+    """Softmax regression, ridge-penalised around `centre` (zero, if not given).
+
+    Two classes have one column, the logit of class 1 over class 0, unless the centre has two.
+    """
+    columns = centre.shape[1] if centre is not None else 1 if classes == 2 else classes
     shape = (features.shape[1], columns)
 
     def objective(flat: Array) -> tuple[float, Array]:
@@ -65,8 +75,9 @@ def fit(features: Array, labels: Labels, classes: int, penalty: float = PENALTY,
         slope[rows, labels] -= 1.0
         if columns == 1:
             slope = slope[:, 1:]
-        value = -float(np.mean(logs[rows, labels])) + 0.5 * penalty / len(labels) * float(np.sum(w * w))
-        return value, (features.T @ slope / len(labels) + penalty / len(labels) * w).ravel()
+        away = w if centre is None else w - centre
+        value = -float(np.mean(logs[rows, labels])) + 0.5 * penalty / len(labels) * float(np.sum(away * away))
+        return value, (features.T @ slope / len(labels) + penalty / len(labels) * away).ravel()
 
     first = np.zeros(shape) if start is None else start
     found = minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 300})

@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from certiformer.certificates import Evidence, Predictor
 from certiformer.certificates.pacbayes_gibbs import Gibbs
 from certiformer.certificates.pacbayes_single import SingleDraw
-from certiformer.certification.linear_head import certificates
+from certiformer.certification.linear_head import certificates, fit
 from certiformer.certification.predictors.linear_head import DrawnReadout, GaussianReadout
 from certiformer.certification.predictors.model import FrozenHead, HouseModel, predictor_of
 from certiformer.lab.procedures._model import Labels
@@ -62,7 +60,9 @@ class HeadPosterior:
     def records(self, h: Array, labels: Labels, prior: Array) -> tuple[Gibbs, SingleDraw]:
         """The error of Q, exactly for one logit and from pairs for several, and the errors of the draw of the seed."""
         gibbs = GaussianReadout(prior, prior, self.seed, self.noise)
-        gibbs = replace(gibbs, mean=_posterior(h, labels, prior, gibbs.sigma))
+        # the minimiser of the mean cross-entropy plus KL/m
+        mean = fit(h, labels, prior.shape[1], gibbs.sigma**-2, start=prior, centre=prior)
+        gibbs = replace(gibbs, mean=mean)
         drawn = DrawnReadout(gibbs.mean, prior, self.seed, self.noise)
         error, pairs = gibbs.rate(h, labels)
         return (
@@ -103,21 +103,3 @@ def _own_features(model: Any) -> Callable[[npt.NDArray[Any]], npt.ArrayLike]:
 
     compiled = jax.jit(jax.vmap(model.features))
     return lambda batch: np.concatenate([np.asarray(compiled(batch[i : i + 1000])) for i in range(0, len(batch), 1000)])
-
-
-def _posterior(h: Array, labels: Labels, prior: Array, sigma: float) -> Array:
-    """argmin of the mean cross-entropy plus KL/m."""
-    m, rows = len(labels), np.arange(len(labels))
-
-    def objective(flat: Array) -> tuple[float, Array]:
-        w = flat.reshape(prior.shape)
-        scores = h @ w
-        full = np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
-        logs = log_softmax(full, axis=1)
-        slope = np.exp(logs)
-        slope[rows, labels] -= 1.0
-        slope = slope[:, 1:] if scores.shape[1] == 1 else slope
-        value = -float(np.mean(logs[rows, labels])) + float(np.sum((w - prior) ** 2)) / (2 * sigma**2 * m)
-        return value, (h.T @ slope / m + (w - prior) / (sigma**2 * m)).ravel()
-
-    return np.asarray(minimize(objective, prior.ravel(), jac=True, method="L-BFGS-B").x).reshape(prior.shape)
