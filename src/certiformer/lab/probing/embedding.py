@@ -19,34 +19,28 @@ Progress = Callable[[int, int], None]
 """Told the tokens done, and all of them."""
 
 
-class Tokens:
-    """Token ids of a text, special tokens included, cut at `longest`."""
-
-    def __init__(self, folder: Path, longest: int) -> None:
+def _tokenizer(folder: Path, longest: int) -> Any:
+    """The tokenizer of a folder: special tokens included, cut at `longest`."""
+    try:
+        import tokenizers
+    except ImportError as error:
+        raise CertiformerError("texts need the package tokenizers: pip install 'certiformer[text]'") from error
+    file, words = folder / "tokenizer.json", folder / "vocab.txt"
+    tokenizer: Any
+    if file.is_file():
         try:
-            import tokenizers
-        except ImportError as error:
-            raise CertiformerError("texts need the package tokenizers: pip install 'certiformer[text]'") from error
-        file, words = folder / "tokenizer.json", folder / "vocab.txt"
-        tokenizer: Any
-        if file.is_file():
-            try:
-                tokenizer = tokenizers.Tokenizer.from_file(str(file))
-            except Exception as error:  # the package raises bare Exceptions
-                raise CheckpointError(file, f"is no tokenizer ({error})") from None
-        elif words.is_file():
-            from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
+            tokenizer = tokenizers.Tokenizer.from_file(str(file))
+        except Exception as error:  # the package raises bare Exceptions
+            raise CheckpointError(file, f"is no tokenizer ({error})") from None
+    elif words.is_file():
+        from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
-            tokenizer = BertWordPieceTokenizer(str(words))
-        else:
-            raise CheckpointError(folder, "has no tokenizer.json and no vocab.txt", "Texts cannot be read without")
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(longest)
-        self.tokenizer, self.longest = tokenizer, longest
-
-    def ids(self, text: str) -> list[int]:
-        """The ids of the tokens of a text."""
-        return list(self.tokenizer.encode(text).ids)
+        tokenizer = BertWordPieceTokenizer(str(words))
+    else:
+        raise CheckpointError(folder, "has no tokenizer.json and no vocab.txt", "Texts cannot be read without")
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(longest)
+    return tokenizer
 
 
 def embed(
@@ -69,8 +63,8 @@ def read(path: Path, texts: Sequence[str], longest: int) -> tuple[Encoder, list[
     encoder = Encoder(path)
     if not 1 <= longest <= encoder.longest:
         raise InputError("tokens", longest, f"1 to {encoder.longest}, the positions of the encoder")
-    tokens = Tokens(path, longest)
-    return encoder, [tokens.ids(text) for text in texts]
+    tokenizer = _tokenizer(path, longest)
+    return encoder, [list(tokenizer.encode(text).ids) for text in texts]
 
 
 def remembered(
