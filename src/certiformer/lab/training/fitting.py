@@ -70,8 +70,8 @@ def fit(
     train, model = _after_first_phase(model, task, recipe, key_signs)
     plan = _plan(model, task, train, recipe)
     seen = tuple((part.inputs, part.labels) for part in (train, task.test))
-    optimiser, updates = _optimiser(recipe, len(train))
-    step = updates(plan)
+    optimiser = _optimiser(recipe, len(train))
+    step = _step(plan, optimiser, recipe, len(train))
     rules = Rules(
         stop=reached("accuracy", 1.0) if recipe.stop_when_fitted else None,
         select=None if recipe.select == "last" else Select("validation_loss", plan.measured),
@@ -133,7 +133,6 @@ class _Plan:
     data: Data
     measured: str
     decides: bool
-    heads: int
 
 
 def _params(state: State) -> Any:
@@ -198,7 +197,6 @@ def _plan(model: models.Model, task: tasks.Task, train: tasks.Dataset, recipe: R
     labels = _coder(task.labels, scalar)
     full = recipe.optimiser in ("gd", "projected_gd")
     params, apply = functional(model)
-    heads = int(getattr(model.config, "heads", getattr(model.config, "units", 1)))
     measured = "before" if full or recipe.optimiser.endswith("sgd") else "after"
 
     objective = supervised_objective(apply, loss, accuracy=decides)
@@ -208,7 +206,7 @@ def _plan(model: models.Model, task: tasks.Task, train: tasks.Dataset, recipe: R
         kind = train.inputs.dtype
         bits, held_out = ((part.meta["bits"].astype(kind), labels(part.labels)) for part in (train, task.test))
         data = Data(bits, held_out, task.source.table)
-    return _Plan(params, objective, data, measured, decides, heads)
+    return _Plan(params, objective, data, measured, decides)
 
 
 def _loss(recipe: Recipe, automatic: str) -> Loss:
@@ -224,32 +222,30 @@ def _coder(kind: str, scalar: bool) -> Callable[[Array], Array]:
     return lambda y: y
 
 
-def _optimiser(recipe: Recipe, samples: int) -> tuple[optax.GradientTransformation, Callable[[_Plan], Step]]:
+def _optimiser(recipe: Recipe, samples: int) -> optax.GradientTransformation:
     rate: Any = recipe.rate
     if recipe.schedule == "trauger":
         rate = trauger_schedule(-(-samples // recipe.batch), recipe.rate, floor=recipe.rate / 10)
     if recipe.optimiser in ("gd", "projected_gd", "sgd", "projected_sgd"):
         if recipe.schedule != "constant":
             raise InputError("schedule", recipe.schedule, '"constant" for this optimiser', "Use momentum or adam.")
-        optimiser = gradient_descent(recipe.rate)
-    else:
-        optimiser = adam(rate) if recipe.optimiser == "adam" else momentum_sgd(rate)
+        return gradient_descent(recipe.rate)
+    return adam(rate) if recipe.optimiser == "adam" else momentum_sgd(rate)
 
-    def step(plan: _Plan) -> Step:
-        project = None
-        if recipe.optimiser.startswith("projected"):
-            if not isinstance(plan.params, models.IndependentHeads):
-                raise InputError("optimiser", recipe.optimiser, "the model independent_heads, whose set Omega_rho is")
-            project = onto_omega(dict(zip(("c", "u", "W"), recipe.rho, strict=True)), plan.heads)
-        if recipe.optimiser in ("gd", "projected_gd"):
-            return full_batch(plan.objective, optimiser, project=project, validation=plan.objective)
-        if recipe.optimiser in ("sgd", "projected_sgd"):
-            if recipe.select == "best":
-                raise InputError("select", "best", '"last" with stochastic steps, which have no validation pass')
-            return stochastic(plan.objective, optimiser, batch=recipe.batch, project=project)
-        return epochs(plan.objective, optimiser, batch=min(recipe.batch, samples), validation=plan.objective)
 
-    return optimiser, step
+def _step(plan: _Plan, optimiser: optax.GradientTransformation, recipe: Recipe, samples: int) -> Step:
+    project = None
+    if recipe.optimiser.startswith("projected"):
+        if not isinstance(plan.params, models.IndependentHeads):
+            raise InputError("optimiser", recipe.optimiser, "the model independent_heads, whose set Omega_rho is")
+        project = onto_omega(dict(zip(("c", "u", "W"), recipe.rho, strict=True)), plan.params.config.heads)
+    if recipe.optimiser in ("gd", "projected_gd"):
+        return full_batch(plan.objective, optimiser, project=project, validation=plan.objective)
+    if recipe.optimiser in ("sgd", "projected_sgd"):
+        if recipe.select == "best":
+            raise InputError("select", "best", '"last" with stochastic steps, which have no validation pass')
+        return stochastic(plan.objective, optimiser, batch=recipe.batch, project=project)
+    return epochs(plan.objective, optimiser, batch=min(recipe.batch, samples), validation=plan.objective)
 
 
 def _final(plan: _Plan, params: Any) -> dict[str, float]:
