@@ -16,7 +16,7 @@ def spread(
     """`work(task)` of every task, in the order of the tasks; `done(index, result)` as they come in."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
     environment = {**thread_environment(1), "XLA_FLAGS": flags.strip()}
-    pool = [Worker(environment) for _ in range(workers)]
+    pool: list[Worker] = []
     following, busy, results = iter(enumerate(tasks)), dict[Worker, int](), dict[int, Any]()
 
     def hand(worker: Worker) -> None:
@@ -26,8 +26,9 @@ def spread(
             return
 
     try:
-        for worker in pool:
-            hand(worker)
+        for _ in range(workers):
+            pool.append(Worker(environment))
+            hand(pool[-1])
         while busy:
             for worker in answering(busy):
                 try:
