@@ -67,18 +67,9 @@ MEASURED = Verdict("measured")
 
 def number(found: Interval, truth: float, margin: float) -> Verdict:
     """Our estimate against the paper's number: equivalence within the margin, a difference beyond it, or neither."""
-    if not (math.isfinite(found.low) and math.isfinite(found.high)):
-        return _without_interval(found, margin)
-    gap = abs(found.value - truth)
-    p = _p_beyond(found, gap - margin)
-    low, high = found.inner
-    if max(truth - low, high - truth) <= margin:
-        return Verdict("agrees", "", margin, p)
-    if max(found.low - truth, truth - found.high) >= margin:
-        return Verdict("differs", "", margin, p, _narrow(found, margin))
-    if max(found.low - truth, truth - found.high) > 0.0 and _narrow(found, margin):
-        return small_effect(found.value - truth, margin, p)
-    return Verdict("cannot tell", _needs(found, gap, margin), margin, p)
+    (low, high), effect = found.inner, found.value - truth
+    reaches, surely = max(truth - low, high - truth), max(found.low - truth, truth - found.high)
+    return _beside(found, margin, effect, gap=abs(effect), reaches=reaches, surely=surely)
 
 
 def seeds_needed(gap: float, deviation: float, margin: float) -> int | None:
@@ -115,16 +106,21 @@ def sign(found: Interval, level: float, *, below: bool = True) -> Verdict:
 
 def no_more_than(found: Interval, margin: float) -> Verdict:
     """The claim that there is no increase: one of more than the margin is excluded, found, or neither."""
+    return _beside(found, margin, found.value, gap=found.value, reaches=found.inner[1], surely=found.low)
+
+
+def _beside(found: Interval, margin: float, effect: float, *, gap: float, reaches: float, surely: float) -> Verdict:
+    """A gap to what is claimed, which at 90 % reaches so far and at 95 % is surely so large, against the margin."""
     if not (math.isfinite(found.low) and math.isfinite(found.high)):
         return _without_interval(found, margin)
-    p = _p_beyond(found, found.value - margin)
-    if found.inner[1] <= margin:
+    p = _p_beyond(found, gap - margin)
+    if reaches <= margin:
         return Verdict("agrees", "", margin, p)
-    if found.low >= margin:
+    if surely >= margin:
         return Verdict("differs", "", margin, p, _narrow(found, margin))
-    if found.low > 0.0 and _narrow(found, margin):
-        return small_effect(found.value, margin, p)
-    return Verdict("cannot tell", _needs(found, found.value, margin), margin, p)
+    if surely > 0.0 and _narrow(found, margin):
+        return small_effect(effect, margin, p)
+    return Verdict("cannot tell", _needs(found, gap, margin), margin, p)
 
 
 def _narrow(found: Interval, margin: float) -> bool:

@@ -1,10 +1,10 @@
 """The papers' inner loops, compiled by Numba on this machine: one file for each network that an experiment trains.
 
-attentions   Deora's attention layer, many runs at once (leave-one-out)
-heads        Arda's shallow Transformer on any tokens
-majority     Trauger's network on sequences of bits
-patches      Mwigo's shallow encoder on images
-windows      Arda's Transformer and IndRNN on windows in which one channel varies
+attentions      Deora's attention layer, many runs at once (leave-one-out)
+heads           Arda's shallow Transformer on any tokens
+patches         Mwigo's shallow encoder on images
+table_descent   Trauger's network on sequences of bits
+windows         Arda's Transformer and IndRNN on windows in which one channel varies
 
 Each has the class or function that an experiment calls, on NumPy arrays by name, and below it the loops. The networks
 themselves, as `models` has them, are what they are tested against.
