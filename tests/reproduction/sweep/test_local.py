@@ -5,6 +5,8 @@ from __future__ import annotations
 import cProfile
 import os
 import pstats
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -16,6 +18,7 @@ from certiformer.reproduction.sweep.ledger import Claims
 from certiformer.reproduction.sweep.local import cores, thread_environment
 from certiformer.reproduction.sweep.progress import SweepProgress
 from certiformer.theory.core.errors import CertiformerError, InputError
+from subprocesses import python_path
 
 WALK = "reproduction.sweep.toy_runs:walk"
 WALKS = "reproduction.sweep.toy_runs:walks"
@@ -182,6 +185,22 @@ def test_a_worker_that_cannot_start_is_an_error_not_a_failed_run(ledger, monkeyp
     with Local(1) as engine, pytest.raises(CertiformerError, match=r"before it began \(exit code 7\)"):
         sweep(experiment, ledger, engine)
     assert ledger.status(experiment).pending == 1
+
+
+SCRIPT = """
+from certiformer.reproduction.sweep import Experiment, Ledger, Local, sweep
+grid = [{"seed": seed} for seed in range(3)]
+with Ledger("runs.db") as ledger, Local(2) as engine:
+    print(sweep(Experiment("walk", "reproduction.sweep.toy_runs:walk", grid), ledger, engine, progress=False).failed)
+"""
+
+
+def test_a_script_needs_no_guard_to_start_workers(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": python_path()}
+    command = [sys.executable, "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 def test_the_pool_is_sized_to_the_cores():
