@@ -65,11 +65,9 @@ def of_residual(rho: Callable[[Array], Array]) -> Loss:
 ROBUST: dict[str, Callable[[Array, float], Array]] = {
     "huber": lambda r, c: 2.0 * robust.huber(r, c),
     "catoni": lambda r, c: robust.log_truncated(r**2, 1.0 / c**2),
-    "catoni_narrow": lambda r, c: robust.log_truncated(r**2, 1.0 / c**2, robust.catoni_narrow),
-    "catoni_residual": lambda r, c: 2.0 * robust.catoni_residual(r, 1.0 / c),
 }
-"""Losses of a residual r at scale c, all r^2 near zero: Huber's; psi(s r^2)/s with s = 1/c^2 and Catoni's wide or
-narrow psi (Li et al., section 6.2); and the integral of psi, which is convex."""
+"""Losses of a residual r at scale c, all r^2 near zero: Huber's, and psi(s r^2)/s with s = 1/c^2 and Catoni's wide psi
+(Li et al., section 6.2)."""
 SCALE = 1.0
 
 

@@ -19,7 +19,6 @@ from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.lazy import np, scipy
 
 Array = Any  # numpy or JAX
-Influence = Callable[[Array], Array]
 
 # Lipschitz constants of r -> psi(s r^2)/s are c/sqrt(s); rounded up at the seventh digit.
 _DIGITS = 1e7  # mutants: rounding-margins
@@ -47,15 +46,8 @@ def catoni_generalized(x: Array, alpha: float) -> Array:
     return xp.log1p(positive + positive**alpha / alpha) - xp.log1p(negative + negative**alpha / alpha)
 
 
-def catoni_narrow(x: Array) -> Array:
-    """sgn(x) (-ln(1 - |x| + x^2/2)) up to |x| = 1 and ln 2 beyond; slope at most 1, bounded by ln 2."""
-    xp = _namespace(x)
-    positive, negative = xp.clip(x, 0.0, 1.0), xp.clip(-x, 0.0, 1.0)
-    return xp.log1p(-negative + negative**2 / 2.0) - xp.log1p(-positive + positive**2 / 2.0)
-
-
 def slope(alpha: float) -> float:
-    """sup psi_alpha' >= 1, rounded up at the seventh digit; 1 for alpha = 2 and for Catoni's narrow function."""
+    """sup psi_alpha' >= 1, rounded up at the seventh digit; 1 for alpha = 2."""
     if alpha == 2.0:
         return 1.0
     return _supremum(lambda x: (1.0 + x ** (alpha - 1.0)) / (1.0 + x + x**alpha / alpha))
@@ -79,17 +71,9 @@ def _supremum(function: Callable[[float], float]) -> float:
 # --- losses ------------------------------------------------------------------------------------------------------
 
 
-def log_truncated(loss: Array, scale: float, influence: Influence = catoni_wide) -> Array:
-    """psi(s l)/s: dampens large losses; B_psi kappa-Lipschitz if l is kappa-Lipschitz; at most ln 2/s when narrow."""
-    return influence(scale * loss) / scale
-
-
-def catoni_residual(residual: Array, scale: float) -> Array:
-    r"""s^{-2} int_0^{s|r|} psi = s^{-2} [(1+x) ln(1+x+x^2/2) - 2x + 2 arctan(1+x) - pi/2], x = s|r|; convex in r."""
-    xp = _namespace(residual)
-    x = scale * xp.abs(residual)
-    # 2 arctan(1+x) - pi/2 = 2 arctan(x/(2+x)), exact and without cancellation at zero.
-    return ((1.0 + x) * xp.log1p(x + x**2 / 2.0) - 2.0 * x + 2.0 * xp.arctan(x / (2.0 + x))) / scale**2
+def log_truncated(loss: Array, scale: float) -> Array:
+    """psi(s l)/s with the wide psi: dampens large losses; kappa-Lipschitz if l is."""
+    return catoni_wide(scale * loss) / scale
 
 
 def huber(residual: Array, threshold: float) -> Array:
