@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any, Self
 
 import equinox as eqx
@@ -12,13 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from certiformer.lab.models._base import check_choice, check_count
-from certiformer.lab.models._draws import Generator, array, clip_tokens, generators, unit_directions
-from certiformer.lab.models.cls_transformer import (
-    ClsTransformer,
-    ClsTransformerConfig,
-    LowRankClsTransformer,
-    LowRankClsTransformerConfig,
-)
+from certiformer.lab.models._draws import Generator, array, generators, unit_directions
+from certiformer.lab.models.cls_transformer import ClsTransformer, ClsTransformerConfig
 from certiformer.lab.tasks._task import Dataset, Task, check_number
 
 TAILS = ("gaussian", "student", "pareto")
@@ -26,24 +20,20 @@ NOISES = ("gaussian", "student")
 
 
 class HeavyTails(eqx.Module):
-    r"""Y = f°(X) + noise,  f°(X) = teacher(X) + misfit * cos(<direction, mean token>).
+    r"""Y = f°(X) + noise, f° a teacher: a `ClsTransformer` of one layer and one head.
 
     where: the tokens of X are independent. `gaussian`: entries N(0, 1/d). `student`: entries t_beta / sqrt(d).
-    `pareto`: a uniform direction times a radius r with P(r > t) = t^-beta for t >= 1. With `clip`, tokens longer than
-    that are shortened to it. The teacher is a `ClsTransformer`. Every network of that class vanishes at X = 0, and
-    f°(0) = misfit, so a misfit other than 0 makes the class misspecified. The noise is `sigma` times N(0, 1) or t_nu.
+    `pareto`: a uniform direction times a radius r with P(r > t) = t^-beta for t >= 1. The noise is `sigma` times
+    N(0, 1) or t_nu.
     """
 
     teacher: ClsTransformer
-    direction: Float[Array, " d"]
     tokens: int = eqx.field(static=True)
     tail: str = eqx.field(static=True)
     beta: float = eqx.field(static=True)
-    clip: float | None = eqx.field(static=True)
     noise: str = eqx.field(static=True)
     sigma: float = eqx.field(static=True)
     nu: float = eqx.field(static=True)
-    misfit: float = eqx.field(static=True)
 
     @classmethod
     def draw(
@@ -53,48 +43,31 @@ class HeavyTails(eqx.Module):
         tokens: int = 4,
         d: int = 4,
         k: int = 4,
-        heads: int = 1,
-        layers: int = 1,
-        rank: int | None = None,
         activation: str = "leaky_relu",
-        block: str = "li",
         tail: str = "gaussian",
         beta: float = 3.0,
-        clip: float | None = None,
         noise: str = "gaussian",
         sigma: float = 0.1,
         nu: float = 2.2,
-        misfit: float = 0.0,
         dtype: Any = jnp.float32,
     ) -> Self:
-        """Draw a teacher, of rank at most `rank` if that is given."""
+        """Draw a teacher."""
         check_count("tokens", tokens)
         check_choice("tail", tail, TAILS)
         check_choice("noise", noise, NOISES)
         for name, value in (("beta", beta), ("nu", nu)):
             check_number(name, value, 0.0, strict=True)
         check_number("sigma", sigma)
-        check_number("misfit", misfit, -math.inf)
-        if clip is not None:
-            check_number("clip", clip, 0.0, strict=True)
-        key_teacher, key_direction = jax.random.split(key)
-        full = ClsTransformerConfig(d=d, k=k, heads=heads, layers=layers, activation=activation, block=block)
-        if rank is None:
-            teacher = ClsTransformer.init(key_teacher, full, dtype=dtype)
-        else:
-            config = LowRankClsTransformerConfig(**asdict(full), rank=rank)
-            teacher = LowRankClsTransformer.init(key_teacher, config, dtype=dtype).merged()
+        config = ClsTransformerConfig(d=d, k=k, activation=activation, block="li")
         return cls(
-            teacher=teacher,
-            direction=array(unit_directions(generators(key_direction, 1)[0], (d,)), dtype),
+            # of two keys the first, as when the second drew something: a key means the same teacher
+            teacher=ClsTransformer.init(jax.random.split(key)[0], config, dtype=dtype),
             tokens=tokens,
             tail=tail,
             beta=float(beta),
-            clip=clip,
             noise=noise,
             sigma=float(sigma),
             nu=float(nu),
-            misfit=float(misfit),
         )
 
     @property
@@ -106,20 +79,19 @@ class HeavyTails(eqx.Module):
 
     def sample_inputs(self, rng: Generator, n: int) -> Float[Array, "n tokens d"]:
         """n sequences of tokens."""
-        shape = (n, self.tokens, self.direction.shape[0])
+        shape = (n, self.tokens, self.teacher.config.d)
         if self.tail == "gaussian":
             x = rng.standard_normal(shape) / math.sqrt(shape[-1])
         elif self.tail == "student":
             x = rng.standard_t(self.beta, shape) / math.sqrt(shape[-1])
         else:
             x = (1.0 + rng.pareto(self.beta, (*shape[:2], 1))) * unit_directions(rng, shape)
-        return array(x if self.clip is None else clip_tokens(x, self.clip), self.direction.dtype)
+        return array(x, self.teacher.w.dtype)
 
     @eqx.filter_jit
     def target(self, inputs: Float[Array, "n tokens d"]) -> Float[Array, " n"]:
         """f°(X), the regression function."""
-        misfit = self.misfit * jnp.cos(jnp.mean(inputs, axis=1) @ self.direction)
-        return jax.vmap(self.teacher)(inputs) + misfit
+        return jax.vmap(self.teacher)(inputs)
 
     def sample(self, key: PRNGKeyArray, n: int) -> Dataset:
         """n independent examples, with f°(X) as `target` in `meta`."""
@@ -148,5 +120,4 @@ def heavy_tails(key: PRNGKeyArray, *, n: int = 800, n_test: int = 10_000, **sett
         risk="squared",
         bayes_risk=source.bayes_risk,
         source=source,
-        meta={"well_specified": source.misfit == 0.0},
     )
