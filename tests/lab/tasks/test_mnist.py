@@ -1,8 +1,6 @@
-"""The zeros and ones of MNIST, their tokens, and IDX files."""
+"""The zeros and ones of MNIST and their tokens."""
 
 from __future__ import annotations
-
-import gzip
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +8,7 @@ import numpy as np
 import pytest
 
 from certiformer.lab import tasks
-from certiformer.lab.tasks.mnist import DEVIATION, MEAN, embedded, patches, read_idx, scale
+from certiformer.lab.tasks.mnist import DEVIATION, MEAN, embedded, patches, scale
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
 KEY = jax.random.key(0)
@@ -88,62 +86,9 @@ def test_the_task():
     assert sorted(everything.meta["rows"]) == list(range(12665))
 
 
-def write_idx(path, array):
-    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-    content = bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    rng = np.random.default_rng(0)
-    for part, n in (("train", 12), ("t10k", 6)):
-        write_idx(tmp_path / f"{part}-images-idx3-ubyte.gz", rng.integers(0, 256, (n, 28, 28)))
-        write_idx(tmp_path / f"{part}-labels-idx1-ubyte", np.arange(n) % 4)
-    return tmp_path
-
-
-def test_other_digits_from_a_folder(folder):
-    task = tasks.build("mnist", KEY, n=6, path=str(folder), digits=(3, 2))
-    assert task.train.inputs.shape == (6, 16, 64)
-    assert task.test.labels.tolist() == [1.0, -1.0]
-
-
-def test_bad_folders_and_files(folder, tmp_path):
-    with pytest.raises(InputError, match="a folder"):
-        tasks.build("mnist", KEY, path=str(folder / "nowhere"))
-    with pytest.raises(InputError, match="occurs"):
-        tasks.build("mnist", KEY, n=1, path=str(folder), digits=(0, 9))
-    short = tmp_path / "short"
-    short.write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2]))
-    with pytest.raises(InputError, match="2 entries"):
-        read_idx(short)
-    short.write_bytes(b"PK\x03\x04")
-    with pytest.raises(InputError, match="IDX"):
-        read_idx(short)
-    write_idx(folder / "t10k-labels-idx1-ubyte", np.zeros(5))
-    with pytest.raises(InputError, match="n images and n labels"):
-        tasks.build("mnist", KEY, n=1, path=str(folder))
-    packed = folder / "train-images-idx3-ubyte.gz"
-    whole = packed.read_bytes()
-    for content in (whole[:-20], b"", b"no gzip", gzip.compress(bytes(2**27))):
-        packed.write_bytes(content)
-        with pytest.raises(InputError, match=r"gzip file|zip bomb|IDX file"):
-            read_idx(packed)
-    short.write_bytes(b"\0\0\x08\x03" + 3 * b"\x80\0\0\0")
-    with pytest.raises(InputError, match="entries"):
-        read_idx(short)
-    packed.write_bytes(whole)
-    (folder / "t10k-labels-idx1-ubyte").unlink()
-    with pytest.raises(InputError, match="t10k-labels"):
-        tasks.build("mnist", KEY, n=1, path=str(folder))
-
-
 def test_bad_settings():
     with pytest.raises(InputError, match="12665"):
         tasks.build("mnist", KEY, n=20000)
-    with pytest.raises(InputError, match="path"):
-        tasks.build("mnist", KEY, digits=(3, 8))
     with pytest.raises(UnknownNameError, match="padded"):
         tasks.build("mnist", KEY, tokens="pded")
     with pytest.raises(UnknownNameError, match="symmetric"):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import hashlib
 import lzma
-import math
 from importlib import resources
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -19,7 +16,6 @@ from certiformer.lab.models._base import check_choice, check_count
 from certiformer.lab.models._draws import array, generators
 from certiformer.lab.tasks._task import Dataset, Task
 from certiformer.theory.core.errors import InputError
-from certiformer.theory.core.zip_reader import BROKEN, MOST_RATIO, SMALL
 
 TRAIN, TEST = 12665, 2115
 CONTENT_SHA256 = "f5c2fd2cb39e0d3af6c0cff536f5216b27769e3ce1c4bd1693f595bfa122cd0d"
@@ -28,10 +24,6 @@ MEAN, DEVIATION = 0.12154970792106816, 0.3011187727252708
 
 TOKENS = ("padded", "flat", "cropped", "flat_cropped")
 PIXELS = ("symmetric", "unit", "standardised")
-IDX_NAMES = {
-    "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
-    "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
-}
 
 
 class Digits(NamedTuple):
@@ -47,29 +39,22 @@ def mnist(
     n: int = 400,
     tokens: str = "padded",
     pixels: str = "symmetric",
-    path: str | None = None,
-    digits: tuple[int, int] = (0, 1),
     dtype: Any = jnp.float32,
 ) -> Task:
-    """n training images drawn without replacement, and all test images, of two digits.
+    """n training images drawn without replacement, and all test images, of zeros (-1) and ones (+1).
 
-    The first digit is labelled -1, the second +1. The package holds the zeros and ones; `path` names a folder with
-    the four IDX files of another data set in MNIST's format (plain or gzipped). `tokens` and `pixels` as in
-    `patches` and `scale`. The distribution is that of the images: no risk is known exactly.
+    `tokens` and `pixels` as in `patches` and `scale`. The distribution is that of the images: no risk is known exactly.
     """
     check_count("n", n)
     check_choice("tokens", tokens, TOKENS)
     check_choice("pixels", pixels, PIXELS)
-    if path is None and tuple(digits) != (0, 1):
-        raise InputError("digits", digits, "(0, 1), the digits that the package holds", "Give `path` for others.")
-    train, test = embedded() if path is None else folder(path)
-    train, test = _only(train, digits), _only(test, digits)
+    train, test = embedded()
     if n > len(train.digits):
         raise InputError("n", n, f"at most {len(train.digits)}, the number of training images")
     rows = generators(key, 1)[0].permutation(len(train.digits))[:n]
 
     def dataset(part: Digits) -> Dataset:
-        signs = np.where(part.digits == digits[1], 1.0, -1.0)
+        signs = np.where(part.digits == 1, 1.0, -1.0)
         return Dataset(array(patches(scale(part.images, pixels, dtype), tokens), dtype), array(signs, dtype))
 
     return Task(
@@ -79,7 +64,7 @@ def mnist(
         labels="signs",
         risk="logistic",
         bayes_risk=None,
-        meta={"rows": rows, "digits": tuple(digits)},
+        meta={"rows": rows},
     )
 
 
@@ -146,58 +131,3 @@ def embedded() -> tuple[Digits, Digits]:
     for part, count in ((content[:half], TRAIN), (content[half:], TEST)):
         parts.append(Digits(part[count:].reshape(count, 28, 28), part[:count]))
     return parts[0], parts[1]
-
-
-def folder(path: str) -> tuple[Digits, Digits]:
-    """Training and test images from the four IDX files in a folder, under MNIST's file names."""
-    base = Path(path)
-    if not base.is_dir():
-        raise InputError("path", path, "a folder with four IDX files", f"Named {IDX_NAMES['train'][0]} and so on.")
-    parts = []
-    for images_name, labels_name in IDX_NAMES.values():
-        images, labels = read_idx(_plain_or_gzipped(base, images_name)), read_idx(_plain_or_gzipped(base, labels_name))
-        if images.ndim != 3 or labels.shape != images.shape[:1]:
-            raise InputError(images_name, f"shapes {images.shape} and {labels.shape}", "n images and n labels")
-        parts.append(Digits(images, labels))
-    return parts[0], parts[1]
-
-
-def read_idx(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """An IDX file of bytes (gzipped if its name ends in .gz): two zeros, type 8, rank, sizes, then the entries."""
-    content = _unpacked(path) if path.suffix == ".gz" else path.read_bytes()
-    if len(content) < 4 or content[:3] != b"\x00\x00\x08":
-        raise InputError(
-            path.name, f"it begins with {content[:4].hex() or 'nothing'}", "an IDX file of bytes (000008..)"
-        )
-    start = 4 + 4 * content[3]
-    sizes = [int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4)]
-    if len(content) - start != math.prod(sizes):
-        raise InputError(path.name, f"{len(content) - start} entries", f"{math.prod(sizes)} for sizes {sizes}")
-    return np.frombuffer(content, np.uint8, offset=start).reshape(sizes)
-
-
-def _unpacked(path: Path) -> bytes:
-    most = max(SMALL, MOST_RATIO * path.stat().st_size)
-    try:
-        with gzip.open(path) as file:
-            content = file.read(most + 1)
-    except BROKEN as error:
-        raise InputError("path", str(path), "a whole gzip file", str(error)) from error
-    if len(content) > most:
-        raise InputError("path", str(path), f"at most {most:,} bytes when unpacked", "It is a zip bomb")
-    return content
-
-
-def _plain_or_gzipped(base: Path, name: str) -> Path:
-    for candidate in (base / name, base / f"{name}.gz"):
-        if candidate.is_file():
-            return candidate
-    raise InputError("path", str(base), f"a folder that contains {name} or {name}.gz")
-
-
-def _only(part: Digits, digits: tuple[int, int]) -> Digits:
-    keep = np.isin(part.digits, digits)
-    for digit in digits:
-        if not (part.digits == digit).any():
-            raise InputError("digits", digit, "a digit that occurs among the labels")
-    return part if keep.all() else Digits(part.images[keep], part.digits[keep])
