@@ -24,9 +24,9 @@ def test_the_recursion(lag):
     assert x.var() == pytest.approx(0.1 / 0.19, rel=0.35)
 
 
-@pytest.mark.parametrize(("lag", "tokens"), [(4, 5), (4, 4), (3, 8)])
+@pytest.mark.parametrize(("lag", "tokens"), [(1, 2), (4, 5)])
 def test_windows_overlap_and_the_label_follows(lag, tokens):
-    source = Autoregressive.draw(lag=lag, tokens=tokens, pairs=2)
+    source = Autoregressive.draw(lag=lag, pairs=2)
     data = source.windows(KEY, 50)
     values, labels = np.asarray(data.inputs[..., 0]), np.asarray(data.labels)
     assert data.inputs.shape == (50, tokens, 5)
@@ -74,17 +74,14 @@ def test_the_independent_split_shares_nothing():
     train, test = (set(np.asarray(part.inputs[..., 0]).ravel().tolist()) for part in (task.train, task.test))
     assert not test & train
     assert float(np.mean(task.train.labels)) == pytest.approx(0, abs=1e-5)
-    assert tasks.build("autoregressive", KEY, n=40, n_test=10, standardise=False).bayes_risk == 0.1
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"lag": 16, "tokens": 15}, ["tokens", "15", "L = 16"]),
         ({"coefficient": 1.0}, ["coefficient"]),
         ({"variance": 0.0}, ["variance"]),
         ({"lag": 0}, ["lag"]),
-        ({"period": -3.0}, ["period"]),
     ],
 )
 def test_bad_settings(settings, words):

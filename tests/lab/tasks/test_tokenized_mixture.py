@@ -17,8 +17,7 @@ KEY = jax.random.key(2)
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.5, 5.0])
-@pytest.mark.parametrize("positions", ["random", "fixed"])
-def test_assumption_3(noise, positions):
+def test_assumption_3(noise):
     with jax.enable_x64(True):
         source = TokenizedMixture.draw(
             KEY,
@@ -31,7 +30,6 @@ def test_assumption_3(noise, positions):
             Z_nu=0.1,
             Z=0.4,
             noise=noise,
-            positions=positions,
             dtype=float,
         )
         data = source.sample(jax.random.key(3), 500)
@@ -52,10 +50,7 @@ def test_assumption_3(noise, positions):
     assert np.abs(z @ patterns[2:].T).max() <= 0.1 / 3 * slack
     assert np.linalg.norm(z, axis=1).max() <= 0.4 * slack
     assert np.linalg.norm(x, axis=2).max() <= source.radius * slack
-    if positions == "fixed":
-        assert mask[:, :3].all()
-    else:
-        assert mask.mean(axis=0) == pytest.approx(np.full(10, 0.3), abs=0.08)
+    assert mask.mean(axis=0) == pytest.approx(np.full(10, 0.3), abs=0.08)
 
 
 def test_no_noise_and_no_spare_dimension():
@@ -116,5 +111,3 @@ def test_bad_settings(settings, words):
 def test_unknown_settings_suggest_the_nearest():
     with pytest.raises(UnknownNameError, match="did you mean zeta"):
         tasks.build("tokenized_mixture", KEY, zeto=0.5)
-    with pytest.raises(UnknownNameError, match="random"):
-        tasks.build("tokenized_mixture", KEY, positions="rand")

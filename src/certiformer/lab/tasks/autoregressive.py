@@ -14,27 +14,25 @@ from jaxtyping import Float, PRNGKeyArray
 from certiformer.lab.models._base import check_choice, check_count
 from certiformer.lab.models._draws import Generator, array, generators
 from certiformer.lab.tasks._task import Dataset, Task, check_number
-from certiformer.theory.core.errors import InputError
 
 SPLITS = ("random", "independent")
+BURN_IN = 800
+PERIOD = 32.0
 
 
 class Autoregressive(eqx.Module):
     r"""x_t = coefficient * x_{t-L} + e_t,  e_t ~ N(0, variance) independent; the label of a window is the next value.
 
-    A token is the value at one time, followed by sines and then cosines of the place j in the window with periods
-    `period`, 2 `period`, 4 `period`, ... (`pairs` of each). Only the value L steps back helps: given the window, the
+    A window has L + 1 tokens. A token is the value at one time, followed by sines and then cosines of the place j in
+    the window with periods 32, 64, 128, ... (`pairs` of each). Only the value L steps back helps: given the window, the
     label is N(coefficient * x_{t-L}, variance), so the Bayes risk of the squared loss is `variance` (before labels
     are standardised), and a predictor that ignores the window has variance / (1 - coefficient^2).
     """
 
     lag: int = eqx.field(static=True)
-    tokens: int = eqx.field(static=True)
     coefficient: float = eqx.field(static=True)
     variance: float = eqx.field(static=True)
-    burn_in: int = eqx.field(static=True)
     pairs: int = eqx.field(static=True)
-    period: float = eqx.field(static=True)
     dtype: Any = eqx.field(static=True)
 
     @classmethod
@@ -43,43 +41,37 @@ class Autoregressive(eqx.Module):
         key: PRNGKeyArray | None = None,
         *,
         lag: int = 16,
-        tokens: int | None = None,
         coefficient: float = 0.9,
         variance: float = 0.1,
-        burn_in: int = 800,
         pairs: int = 8,
-        period: float = 32.0,
         dtype: Any = jnp.float32,
     ) -> Self:
-        """The process; nothing about it is random. `tokens` is L + 1 unless given."""
+        """The process; nothing about it is random."""
         check_count("lag", lag)
-        tokens = lag + 1 if tokens is None else tokens
-        check_count("tokens", tokens)
-        check_count("burn_in", burn_in, 0)
         check_count("pairs", pairs, 0)
         check_number("coefficient", coefficient, -1.0, 1.0, strict=True)
         check_number("variance", variance, 0.0, strict=True)
-        check_number("period", period, 0.0, strict=True)
-        if tokens < lag:
-            raise InputError(
-                "tokens", tokens, f"at least the lag L = {lag}, or the value that matters lies outside the window"
-            )
-        return cls(lag, tokens, coefficient, variance, burn_in, pairs, period, dtype)
+        return cls(lag, coefficient, variance, pairs, dtype)
+
+    @property
+    def tokens(self) -> int:
+        """L + 1."""
+        return self.lag + 1
 
     def series(self, rng: Generator, length: int, copies: int = 1) -> Float[np.ndarray, "copies length"]:
         """Independent copies of x_t after the burn-in; the first L values are N(0, 1)."""
-        rows = -(-(self.burn_in + length) // self.lag)
+        rows = -(-(BURN_IN + length) // self.lag)
         x = np.empty((copies, rows, self.lag))
         x[:, 0] = rng.standard_normal((copies, self.lag))
         # L interleaved series of order one advance together.
         for row in range(1, rows):
             noise = math.sqrt(self.variance) * rng.standard_normal((copies, self.lag))
             x[:, row] = self.coefficient * x[:, row - 1] + noise
-        return x.reshape(copies, -1)[:, self.burn_in : self.burn_in + length]
+        return x.reshape(copies, -1)[:, BURN_IN : BURN_IN + length]
 
     def positions(self) -> Float[np.ndarray, "tokens 2*pairs"]:
         """The positional channels of a window."""
-        frequency = 2.0 * np.pi / (self.period * 2.0 ** np.arange(self.pairs))
+        frequency = 2.0 * np.pi / (PERIOD * 2.0 ** np.arange(self.pairs))
         angle = np.arange(self.tokens)[:, None] * frequency
         return np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
 
@@ -96,7 +88,7 @@ class Autoregressive(eqx.Module):
     def _dataset(self, values: Float[np.ndarray, "n tokens"], labels: Float[np.ndarray, " n"]) -> Dataset:
         channels = np.broadcast_to(self.positions(), (*values.shape, 2 * self.pairs))
         inputs = np.concatenate([values[..., None], channels], axis=-1)
-        target = self.coefficient * values[:, self.tokens - self.lag]
+        target = self.coefficient * values[:, 1]
         return Dataset(array(inputs, self.dtype), array(labels, self.dtype), {"target": array(target, self.dtype)})
 
 
@@ -106,7 +98,6 @@ def autoregressive(
     n: int = 4000,
     n_test: int = 1000,
     split: str = "random",
-    standardise: bool = True,
     **settings: Any,
 ) -> Task:
     """n training and n_test validation windows; `settings` as in `Autoregressive.draw`.
@@ -128,7 +119,7 @@ def autoregressive(
     else:
         train, test = source.windows(key_train, n), source.windows(key_test, n_test)
         reference = train
-    centre, spread = (float(np.mean(reference.labels)), float(np.std(reference.labels))) if standardise else (0.0, 1.0)
+    centre, spread = float(np.mean(reference.labels)), float(np.std(reference.labels))
 
     def scaled(part: Dataset) -> Dataset:
         labels, target = ((np.asarray(y) - centre) / spread for y in (part.labels, part.meta["target"]))

@@ -11,12 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from certiformer.lab.models._base import check_choice, check_count
+from certiformer.lab.models._base import check_count
 from certiformer.lab.models._draws import Generator, array, clip_tokens, generators, signs
 from certiformer.lab.tasks._task import Dataset, Task, check_number
 from certiformer.theory.core.errors import InputError
-
-POSITIONS = ("random", "fixed")
 
 
 class TokenizedMixture(eqx.Module):
@@ -25,7 +23,7 @@ class TokenizedMixture(eqx.Module):
     where: mu_+, mu_-, nu_1, ..., nu_M are orthogonal with norm S. The noise z is Gaussian with standard deviation
     `noise` per coordinate, its coordinates along the patterns clipped so that |<z, mu>| <= Z_mu and
     |<z, nu_l>| <= Z_nu / M, then shortened to length Z: the conditions of Assumption 3 hold with certainty. Relevant
-    positions are drawn anew for each example, or are the first zeta T. Every token has norm at most `radius`.
+    positions are drawn anew for each example. Every token has norm at most `radius`.
     """
 
     patterns: Float[Array, "M+2 d"]
@@ -37,7 +35,6 @@ class TokenizedMixture(eqx.Module):
     Z_nu: float = eqx.field(static=True)
     Z: float = eqx.field(static=True)
     noise: float = eqx.field(static=True)
-    positions: str = eqx.field(static=True)
 
     @classmethod
     def draw(
@@ -53,7 +50,6 @@ class TokenizedMixture(eqx.Module):
         Z_nu: float = 0.2,
         Z: float = 0.5,
         noise: float = 0.15,
-        positions: str = "random",
         dtype: Any = jnp.float32,
     ) -> Self:
         """Draw the patterns: a uniformly random orthogonal frame times S."""
@@ -62,7 +58,6 @@ class TokenizedMixture(eqx.Module):
         check_number("S", S, 0.0, strict=True)
         for name, bound in (("Z_mu", Z_mu), ("Z_nu", Z_nu), ("Z", Z), ("noise", noise)):
             check_number(name, bound)
-        check_choice("positions", positions, POSITIONS)
         if d < M + 2:
             raise InputError("d", d, f"at least M + 2 = {M + 2}, for that many orthogonal patterns")
         frame = array(np.linalg.qr(generators(key, 1)[0].standard_normal((d, d)))[0].T, dtype)
@@ -76,7 +71,6 @@ class TokenizedMixture(eqx.Module):
             Z_nu=Z_nu,
             Z=Z,
             noise=noise,
-            positions=positions,
         )
 
     @property
@@ -109,9 +103,8 @@ class TokenizedMixture(eqx.Module):
         irrelevant = patterns[2:][rng_j.integers(0, self.M, (n, self.tokens))]
         irrelevant = irrelevant + self.sample_noise(rng_z, (n, self.tokens))
         mu = np.where(y[:, None, None] > 0, patterns[0], patterns[1])
-        mask = np.broadcast_to(np.arange(self.tokens) < self.relevant, (n, self.tokens))
-        if self.positions == "random":
-            mask = rng_r.permuted(mask, axis=1)
+        first = np.broadcast_to(np.arange(self.tokens) < self.relevant, (n, self.tokens))
+        mask = rng_r.permuted(first, axis=1)
         inputs, dtype = np.where(mask[..., None], mu, irrelevant), self.patterns.dtype
         return Dataset(array(inputs, dtype), array(y, dtype), {"relevant": jnp.asarray(mask)})
 
