@@ -158,7 +158,7 @@ def ratio(over: Sequence[float] | Vector, under: Sequence[float] | Vector, *, pa
     return bootstrap([over, under], lambda c: np.asarray(c[..., 0] / c[..., 1]), paired=paired)
 
 
-def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, level: float = LEVEL, seeds: int = 0) -> Interval:
+def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, seeds: int = 0) -> Interval:
     """The slope of y on x by least squares, with an interval that does not assume equal noise everywhere (HC3).
 
     `seeds`: how many there are at each x, so that one can say how many more it would take.
@@ -176,7 +176,7 @@ def trend(x: Sequence[float] | Vector, y: Sequence[float] | Vector, level: float
         # One point alone decides the slope and leaves no residual to tell its noise by.
         return Interval(slope, -math.inf, math.inf)
     variance = float(np.sum((centred * residuals / (1.0 - leverage)) ** 2)) / spread**2
-    half, inner = (float(special.stdtrit(n - 2, 0.5 + each / 2)) * math.sqrt(variance) for each in (level, 0.9))
+    half, inner = (float(special.stdtrit(n - 2, 0.5 + each / 2)) * math.sqrt(variance) for each in (LEVEL, 0.9))
     return Interval(slope, slope - half, slope + half, seeds or n, slope - inner, slope + inner)
 
 

@@ -52,14 +52,6 @@ def test_double_precision_is_never_rounded_in_silence(tmp_path):
         models.load(path)
 
 
-def test_expected_model(tmp_path):
-    path = tmp_path / "a.safetensors"
-    models.save(path, models.build("indrnn", KEY))
-    assert models.load(path, expect="indrnn").model.name == "indrnn"
-    with pytest.raises(InputError, match="got 'a indrnn', expected a shallow_encoder"):
-        models.load(path, expect="shallow_encoder")
-
-
 def rewrite(path, **changes):
     with safe_open(path, framework="numpy") as file:
         metadata, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

@@ -57,11 +57,11 @@ def save(path: str | os.PathLike[str], model: Model, extra: Mapping[str, Any] | 
     write_bytes(Path(path), to_bytes(tensors, metadata))
 
 
-def load(path: str | os.PathLike[str], expect: str | None = None) -> Loaded:
-    """The model stored at `path`; with `expect`, only if it is the model of that name."""
+def load(path: str | os.PathLike[str]) -> Loaded:
+    """The model stored at `path`."""
     source = Path(path)
     tensors, metadata = read_safetensors(source, "checkpoint")
-    cls = _checked_type(source, metadata, expect)
+    cls = _checked_type(source, metadata)
     expected = _weight_names(cls)
     if set(tensors) != set(expected):
         raise InputError("checkpoint", sorted(tensors), f"the tensors {sorted(expected)} of {cls.name}")
@@ -85,7 +85,7 @@ def load_bare(path: str | os.PathLike[str], described: str | Path | Mapping[str,
         raise InputError("checkpoint", sorted(tensors), f"the tensors of {name}", f"({error})") from error
 
 
-def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None) -> type[Model]:
+def _checked_type(source: Path, metadata: Mapping[str, str]) -> type[Model]:
     """The class a file was written for, if this version of the library can read it."""
     if metadata.get("format") != FORMAT:
         raise InputError("checkpoint", str(source), f"a file written by certiformer ({FORMAT!r} in its metadata)")
@@ -96,8 +96,6 @@ def _checked_type(source: Path, metadata: Mapping[str, str], expect: str | None)
             f"format version {FORMAT_VERSION}",
             f"It was written by certiformer {metadata.get('certiformer', 'of unknown version')}.",
         )
-    if expect is not None and metadata.get("model") != model_type(expect).name:
-        raise InputError("checkpoint", f"a {metadata.get('model')}", f"a {expect}")
     cls = model_type(metadata.get("model", ""))
     if metadata.get("model_version") != str(cls.version):
         raise InputError(
