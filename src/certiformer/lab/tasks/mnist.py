@@ -85,8 +85,8 @@ class _Scaled(NamedTuple):
     blank: float
 
 
-def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[np.ndarray, "n tokens d"]:
-    """Images of 28 x 28 pixels as sequences of tokens with size * size = 64 entries.
+def patches(images: _Scaled, tokens: str) -> Float[np.ndarray, "n tokens 64"]:
+    """Images of 28 x 28 pixels as sequences of tokens with 64 entries.
 
     `padded`: a blank border of two pixels, then 16 patches of 8 x 8. `cropped`: without the outer two pixels, 9
     patches of 8 x 8. `flat`: the 784 pixels in reading order and 48 blank ones, 13 tokens. `flat_cropped`: the first
@@ -94,25 +94,15 @@ def patches(images: _Scaled, tokens: str, size: int = 8) -> Float[np.ndarray, "n
     """
     check_choice("tokens", tokens, TOKENS)
     values, blank = images
-    n, height, width = values.shape
-    entries = size * size
+    n = len(values)
     if tokens.startswith("flat"):
-        flat = values.reshape(n, height * width)
-        whole = flat.shape[1] // entries * entries
-        if tokens == "flat":
-            flat = np.pad(flat, ((0, 0), (0, -flat.shape[1] % entries)), constant_values=blank)
-        else:
-            flat = flat[:, :whole]
-        return flat.reshape(n, -1, entries)
-    if tokens == "padded":
-        borders = [(0, 0)] + [((-side % size) // 2, (-side % size + 1) // 2) for side in (height, width)]
-        values = np.pad(values, borders, constant_values=blank)
-    else:
-        top, left = (height % size) // 2, (width % size) // 2
-        values = values[:, top : top + height // size * size, left : left + width // size * size]
-    _, height, width = values.shape
-    grid = values.reshape(n, height // size, size, width // size, size)
-    return grid.transpose(0, 1, 3, 2, 4).reshape(n, -1, entries)
+        flat = values.reshape(n, 784)
+        more = np.pad(flat, ((0, 0), (0, 48)), constant_values=blank) if tokens == "flat" else flat[:, :768]
+        return more.reshape(n, -1, 64)
+    border = ((0, 0), (2, 2), (2, 2))
+    square = np.pad(values, border, constant_values=blank) if tokens == "padded" else values[:, 2:26, 2:26]
+    side = square.shape[1] // 8
+    return square.reshape(n, side, 8, side, 8).transpose(0, 1, 3, 2, 4).reshape(n, -1, 64)
 
 
 @functools.cache

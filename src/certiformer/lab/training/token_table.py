@@ -18,12 +18,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from certiformer.lab.models import KerasClsTransformer
-from certiformer.lab.training.losses import Loss, correct, two_sigmoids
+from certiformer.lab.training.losses import Loss, correct
 from certiformer.lab.training.steps import Objective
 from certiformer.theory.core.errors import InputError
 
 
-def token_table(loss: Loss = two_sigmoids, *, accuracy: bool = True, guard: float | None = None) -> Objective:
+def token_table(loss: Loss, *, guard: float | None = None) -> Objective:
     """mean loss of a `KerasClsTransformer` on batches `(bits (n, T) as floats, labels (n,), table (2T + 1, d))`.
 
     table: row t is a zero at position t, row T + t a one at position t, row 2T the CLS token, which stands last.
@@ -35,8 +35,8 @@ def token_table(loss: Loss = two_sigmoids, *, accuracy: bool = True, guard: floa
     def objective(model: Any, batch: Any) -> tuple[Array, dict[str, Array]]:
         bits, labels, table = batch
         outputs = token_table_logits(model, bits, table, guard=guard)
-        metrics = {"accuracy": jnp.mean(jax.vmap(correct)(outputs, labels))} if accuracy else {}
-        return jnp.mean(jax.vmap(loss)(outputs, labels)), metrics
+        accuracy = jnp.mean(jax.vmap(correct)(outputs, labels))
+        return jnp.mean(jax.vmap(loss)(outputs, labels)), {"accuracy": accuracy}
 
     return objective
 
