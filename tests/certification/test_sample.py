@@ -758,6 +758,22 @@ def test_what_is_said_of_another_kind_of_outcome_is_refused(given, said, name):
         certified(given, **said)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [{"population": None}, {"models": "3"}, {"models": True}, {"models": 10**400}, {"clip": "x"}, {"seed": 1.5},
+     {"seed": -1}, {"title": 3}, {"two_sided": 1}, {"classes": 2.5}, {"classes": "ham"}, {"metric": 3}],
+)  # fmt: skip
+def test_what_is_declared_has_its_kind(said):
+    """A word for classes became its letters; others ended in tracebacks, also from a report that was changed."""
+    (name,) = said
+    with pytest.raises(InputError, match=name):
+        certified(LOSSES, **said)
+
+
+def test_numbers_of_numpy_are_declared():
+    assert certified(BASE, models=np.int64(7)).value == certified(BASE, models=7).value
+
+
 def test_a_clipped_log_loss_is_certified_for_each_slice():
     report = certified(WORDS, clip=5.0, slices="doc.part")
     assert report["mean_loss (slice a)"].evidence.size == 30

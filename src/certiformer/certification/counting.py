@@ -28,7 +28,8 @@ Array = npt.NDArray[np.float64]
 Pair = tuple[npt.ArrayLike, npt.ArrayLike]
 
 CERTIFY_FRACTION = 0.25
-UNSEEN = "whether the function `fit` had seen the certified examples before it was called"
+FUNCTION = "the function `fit`"
+UNSEEN = f"whether {FUNCTION} had seen the certified examples before it was called"
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +161,7 @@ def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findin
     seen, heldout = ((_taken(given, x, part), y[part]) for part in (train, certify))
     if isinstance(fit, type):
         raise InputError("fit", fit.__name__, "an object, not its class", f"Make one: {fit.__name__}(...)")
+    code = learners.own_code(fit) if learners.is_learner(fit) else FUNCTION
     if learners.is_learner(fit):
         model = learners.fitted(fit, *seen, reading.draws)
     else:
@@ -170,7 +172,7 @@ def of_training(learner: Subject, data: Pair, *, reading: Declaration) -> Findin
         found,
         splits={"data": parts.hash},
         configuration={**found.configuration, "flow": "training", "fraction": CERTIFY_FRACTION},
-        not_checked=found.not_checked if learners.is_learner(fit) else (*found.not_checked, UNSEEN),
+        not_checked=(*found.not_checked, *([UNSEEN.replace(FUNCTION, code)] if code else [])),
     )
 
 

@@ -7,6 +7,7 @@ command line and the reference page (docs/sample.md) are made from its fields.
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -96,6 +97,21 @@ class Judging:
             raise InputError("expect, correlation", (self.expect, self.correlation), "a rate, and a number in [-1, 1]")
 
 
+MOST_MODELS = 10**9
+_WHOLE, _TEXT = "a whole number", "words"
+KINDS: Mapping[str, tuple[Any, str]] = {
+    "population": (str, _TEXT),
+    "title": (str, _TEXT),
+    "models": (numbers.Integral, _WHOLE),
+    "two_sided": (bool, "true or false"),
+    "seed": ((numbers.Integral, type(None)), _WHOLE),
+    "max_size": ((numbers.Integral, type(None)), _WHOLE),
+    "clip": ((numbers.Real, type(None)), "a number above 0"),
+    "abstain": ((numbers.Integral, str, type(None)), "a label"),
+}
+"""What fields of one kind hold: they may come from a file."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
     """What is declared before anything is counted. A default is no statement: what it leaves open is asked."""
@@ -156,23 +172,36 @@ class Declaration:
 
     def __post_init__(self) -> None:
         named: Any = self.metric
+        if not isinstance(named, (str, list, tuple)):
+            raise InputError("metric", named, "names of columns")
         object.__setattr__(self, "metric", (named,) if isinstance(named, str) else tuple(named))
         if not all(isinstance(name, str) for name in self.metric):
             raise InputError("metric", list(self.metric), "names of columns")
         if self.classes is not None and not isinstance(self.classes, int):
+            given: Any = self.classes
+            if isinstance(given, str) or not hasattr(given, "__iter__"):
+                fix = 'For example 2, or ["ham", "spam"] (--classes ham,spam)'
+                raise InputError("classes", given, "a whole number of at least 2, or names", fix)
             object.__setattr__(self, "classes", tuple(str(name) for name in self.classes))
         if self.range is not None:
             self._checked_range()
         for name in ("label", "prediction", "confidence_column", "id", "group", "slices", "filter"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise InputError(name, getattr(self, name), "the name of a column")
+        for name, (kind, expected) in KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise InputError(name, value, expected)
+            if isinstance(value, numbers.Integral) and kind is not bool:
+                object.__setattr__(self, name, int(value))  # one of numpy, too
         _refuse_unknown_choices(self)
         if not self.population.strip():
             raise InputError("population", self.population, "what the rows are, in words", "For example: reviews")
-        if self.models < 1:
-            raise InputError(
-                "models", self.models, "the number of models compared on the held-out examples, at least 1"
-            )
+        if not 1 <= self.models <= MOST_MODELS:
+            expected = f"the number of models compared on the held-out examples, from 1 to {MOST_MODELS:,}"
+            raise InputError("models", self.models, expected)
+        if self.seed is not None and self.seed < 0:
+            raise InputError("seed", self.seed, "a whole number of at least 0")
         if self.clip is not None and (self.range is not None or not self.clip > 0.0):
             raise InputError("clip", self.clip, "a number above 0, or a range; not both")
         self._checked_judging()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from certiformer.certification.frameworks import is_jax, is_torch
 from certiformer.theory.core.errors import InputError
@@ -97,6 +100,32 @@ def carries(estimator: Any) -> str:
     if any(is_torch(value) or is_jax(value) for value in settings.values()):
         return "the networks among the settings of the estimator"
     return ""
+
+
+LIBRARIES = ("sklearn", "xgboost", "lightgbm", "catboost")
+"""Whose estimators learn from what they are fitted to, and from nothing else."""
+
+
+def own_code(estimator: Any) -> str:
+    """In words, code of the caller's in an estimator, which may remember examples; or ""."""
+    settings = dict(estimator.get_params(deep=True)) if hasattr(estimator, "get_params") else {}
+    for part in (estimator, *settings.values()):
+        if part is estimator or (hasattr(part, "get_params") and not isinstance(part, type)):
+            if _library(type(part)) not in LIBRARIES:
+                return f"the class {type(part).__name__}"
+        elif callable(part) and not isinstance(part, type) and not _plain(part):
+            return "the functions among the settings of the estimator"
+    return ""
+
+
+def _plain(function: Any) -> bool:
+    """A function of a library, bound to nothing that may have learnt."""
+    known = _library(function) in ("builtins", "math", "numpy", "scipy", "sklearn")
+    return isinstance(function, np.ufunc) or (known and inspect.isroutine(function) and not inspect.ismethod(function))
+
+
+def _library(value: Any) -> str:
+    return str(getattr(value, "__module__", "")).partition(".")[0]
 
 
 def copied(estimator: Any) -> Any:

@@ -311,6 +311,52 @@ def test_an_estimator_of_nobodys():
         certify(fit=Kept(), data=(X, COINS))
 
 
+class KnowsTheCoins:
+    """A function that has seen the examples, or an estimator that remembers them."""
+
+    def __init__(self, k=1):
+        self.k = k
+
+    def __call__(self, batch):
+        known = {row.tobytes(): coin for row, coin in zip(X, COINS, strict=True)}
+        return np.array([[known.get(np.asarray(row, np.float32).tobytes(), 0)] for row in batch])
+
+    def get_params(self, deep=True):
+        return {"k": self.k}
+
+    def set_params(self, **given):
+        return self
+
+    def fit(self, x, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, batch):
+        return self(batch)[:, 0]
+
+
+def test_code_of_the_callers_in_an_estimator_is_a_condition():
+    """A step of a pipeline, or a class, that knows the coins was certified at 14 % without a word about it."""
+    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline
+    linear = pytest.importorskip("sklearn.linear_model").LogisticRegression
+    step = pytest.importorskip("sklearn.preprocessing").FunctionTransformer
+    for learner, said in (
+        (pipeline(step(KnowsTheCoins().__call__), linear(random_state=0)), "the functions among the settings"),
+        (KnowsTheCoins(), "the class KnowsTheCoins"),
+    ):
+        report = certify(train=(X, COINS), by=[PickToLearn(learner)])
+        assert any(said in one and UNSAID in one for one in report.conditions)
+        assert any(said in one for one in report.not_checked)
+        with pytest.raises(InputError, match="60 of 60"):
+            certify(train=(X, COINS), by=[PickToLearn(learner, pretrained_on=X)])
+        unseen = certify(fit=learner, data=(X, COINS)).not_checked
+        assert any(said in one and "had seen the certified examples" in one for one in unseen)
+    plain = pipeline(step(np.abs), linear(random_state=0))
+    assert not any(UNSAID in one for one in certify(train=(X, COINS), by=[PickToLearn(plain)]).conditions)
+    with pytest.raises(InputError, match="compared bit by bit"):
+        certify(train=(X, COINS), by=[PickToLearn(pipeline(step(lambda x: x), linear(random_state=0)))])
+
+
 def test_labels_of_any_kind():
     x = RANDOM.standard_normal((60, 3))
     right = x[:, 0] > 0

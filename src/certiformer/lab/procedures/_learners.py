@@ -168,4 +168,12 @@ class Refit(Learner):
         return np.asarray(votes)
 
     def fingerprint(self, state: Any) -> str:
-        return tree_hash(np.frombuffer(pickle.dumps(state), np.uint8)) if is_learner(self.fit) else ""
+        if not is_learner(self.fit):
+            return ""
+        try:
+            return tree_hash(np.frombuffer(pickle.dumps(state), np.uint8))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputError(
+                "fit", type(self.fit).__name__, "an estimator whose parts can be compared bit by bit",
+                f"Functions in it need a name in a module. It said: {error}",
+            ) from error  # fmt: skip

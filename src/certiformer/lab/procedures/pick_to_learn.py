@@ -57,7 +57,7 @@ class PickToLearn:
         if isinstance(given, Learner):
             return "the initial model of the learner"
         if learners.is_learner(given):
-            return learners.carries(given)
+            return learners.carries(given) or learners.own_code(given)
         return WEIGHTS if self.fit is None else "the function that fits the picks"
 
     def certify(self, model: Any, inputs: npt.NDArray[Any], labels: Labels, classes: int) -> tuple[Evidence, ...]:
