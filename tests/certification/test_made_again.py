@@ -211,6 +211,15 @@ def test_a_declaration_cannot_name_files_or_functions(folder):
         assert checked(folder, put(document, ("declaration", name), "recipe.toml")).exit_code == 1
 
 
+def test_a_report_of_another_verb_is_not_said_to_differ(folder, tmp_path):
+    data = {**GIVEN, "heldout_confidences": np.linspace(0, 1, 60)}
+    other = {**GIVEN, "heldout_predictions": LABELS}
+    for found in (certiformer.compare(data, other), certiformer.select(data, error=0.5)):
+        found.report.write(tmp_path)
+        with pytest.raises(CertiformerError, match="the report of another verb"):
+            certiformer.verify(tmp_path / "report.json", data=folder / "preds.npz")
+
+
 def test_a_report_of_the_first_version_is_not_verified(tmp_path):
     (tmp_path / "report.json").write_text(json.dumps({"certificates": [], "provenance": {"certiformer": "0.1.0"}}))
     done = CliRunner().invoke(application(), ["verify", str(tmp_path / "report.json")])

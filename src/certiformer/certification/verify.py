@@ -133,11 +133,10 @@ def verify(
     document = read_report(path)
     if document.get("format") != FORMAT:
         return _other_format(document)
-    if "verdict" in document:
-        raise InputError(
-            "report", "the report of a gate", "a report of certify",
-            "A gate is made again by its own command: certiformer gate FILE --error X",
-        )  # fmt: skip
+    if "verdict" in document or document.get("provenance") == {}:
+        verb, own = ("a gate", "gate FILE --error X") if "verdict" in document else ("another verb", "compare, ...")
+        fix = f"It is made again by its own command: certiformer {own}"
+        raise InputError("report", f"the report of {verb}", "a report of certify", fix)
     wrong = tuple(
         Difference(place or "report", "something else", expected)
         for place, expected, _ in violations(document, schema())
