@@ -103,8 +103,6 @@ def test_a_range_that_nobody_proved_is_a_condition(tmp_path):
     assert said in certiformer.gate(second, against=first, margin=0.3).conditions
     assert said in certiformer.compare(first, second).conditions
     assert said in certiformer.certify(predictions=first).conditions
-    rates = table(tmp_path / "c.csv", id=range(60), doc=[row // 2 for row in range(60)], correct=[1, 0, 1] * 20)
-    assert said not in certiformer.certify(predictions=rates, declaration={"group": "doc"}).conditions  # it is known
 
 
 def test_a_clipped_loss_may_lie_above_its_clip(tmp_path):

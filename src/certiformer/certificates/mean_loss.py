@@ -12,7 +12,7 @@ from certiformer.certificates._law import EXAMPLES, Law, Random, Trial
 from certiformer.theory.calculus.block_betting import block_upper
 from certiformer.theory.calculus.tail_check import exact_upper
 from certiformer.theory.calculus.target_betting import fixed_orders, target_upper
-from certiformer.theory.core import Bound, Hypothesis, Variants, assumed, choice, count, reals, upper_bound
+from certiformer.theory.core import Bound, Variants, assumed, choice, count, reals, upper_bound
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis
 from certiformer.theory.core.lazy import np, npt
@@ -147,11 +147,6 @@ class MeanLoss(LossEvidence):
     @property
     def quantity(self) -> str:
         return f"mean {self.what} over new {self.of}"
-
-    def settled(self, hypothesis: Hypothesis) -> Hypothesis:
-        if self.what.endswith("rate") and hypothesis.requires.startswith("every loss lies in "):
-            return replace(hypothesis, state="verified", why="right is 0 and wrong is 1")
-        return super().settled(hypothesis)
 
     def seen(self) -> str:
         units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}{self.at_a_time}"
