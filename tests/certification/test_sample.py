@@ -294,6 +294,15 @@ def test_several_metrics_mean_the_same_in_every_format(tmp_path):
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("name", ["word_error_rate", "pass_rate", "error rate"])
+def test_a_column_that_is_called_a_rate_has_its_own_unit(name):
+    """It was read as a share: 31 of 100 was printed as 3100 %."""
+    table = {"id": np.arange(60), name: 31.0 + np.random.default_rng(0).random(60)}
+    report = certified(table, metric=name, better="lower", range=(0, 100))
+    assert "%" not in report.headline.partition(", with confidence")[0] + report.basis
+    assert f"{name} of the model" in report.headline
+
+
 def test_words_name_the_column_and_the_map(tmp_path):
     path = write_csv(tmp_path / "t.csv", ("id", "f1"), [(k, 0.03) for k in range(60)])
     report = certified(path, metric="f1")

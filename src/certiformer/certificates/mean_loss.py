@@ -16,6 +16,7 @@ from certiformer.theory.core import Bound, Variants, assumed, choice, count, rea
 from certiformer.theory.core.errors import InputError
 from certiformer.theory.core.hypothesis import Hypothesis
 from certiformer.theory.core.lazy import np, npt
+from certiformer.theory.core.report import RATES
 from certiformer.theory.core.rounding import down, up
 
 
@@ -150,7 +151,7 @@ class MeanLoss(LossEvidence):
 
     def seen(self) -> str:
         units = f"{self.size:,} {self.unit}{'' if self.size == 1 else 's'}{self.at_a_time}"
-        rate = self.what.endswith("rate")
+        rate = self.what in RATES
         if self.judge is not None:
             more = f"a judge's verdicts on them and on {self.size * self.block:,} other items"
             return f"{int(np.sum(self.losses)):,} errors among {self.size:,} human labels, and {more}"

@@ -24,7 +24,7 @@ from certiformer.certification.sources.rows import rows_of, whole
 from certiformer.certification.split import whole_numbers
 from certiformer.evaluation.judge import Blocks
 from certiformer.theory.core.errors import InputError, UnknownNameError
-from certiformer.theory.core.report import Decision
+from certiformer.theory.core.report import RATES, Decision
 
 Array = npt.NDArray[np.float64]
 
@@ -655,7 +655,7 @@ class _Reading:
         else:
             if kind == "number" and high is not None and self.declared.clip is None:
                 self._inside(name, values, missing, low, high)
-            losses, what = values, name
+            losses, what = values, f"column {name}" if name in RATES else name
         what = "error rate" if kind == "rate" else what
         if missing.any():
             losses[missing] = high if self.declared.clip is None else self.declared.clip

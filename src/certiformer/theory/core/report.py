@@ -27,6 +27,8 @@ SHOWN = 3
 HEADLINE = 30
 """Words of a headline; names in a longer one are cut."""
 _FROM_BELOW = frozenset(one.value for one in Quantity if one.direction is Direction.LOWER)
+RATES = ("error rate", "human-judged error rate")
+"""Means of right and wrong, which are read in percent; a metric that somebody calls a rate has a unit of its own."""
 WORDS = 25
 """Words of a condition on the screen; a longer one is cut there and whole in the report."""
 
@@ -97,7 +99,7 @@ class Statement:
     @property
     def rate(self) -> bool:
         """Whether it limits a rate of errors, which people read in percent."""
-        return self.bounds.endswith("risk_01") or str(getattr(self.evidence, "what", "")).endswith("rate")
+        return self.bounds.endswith("risk_01") or getattr(self.evidence, "what", "") in RATES
 
     @property
     def relation(self) -> str:
