@@ -303,6 +303,17 @@ def test_a_column_that_is_called_a_rate_has_its_own_unit(name):
     assert f"{name} of the model" in report.headline
 
 
+@pytest.mark.parametrize("name", ["smoothed_wer", "clipped error", "of mice"])
+def test_a_column_is_not_called_by_words_of_ours(name):
+    """The mean of a column smoothed_wer was said to be that of the smoothed predictor."""
+    table = {"id": np.arange(60), name: np.random.default_rng(0).random(60)}
+    report = certified(table, metric=name, better="lower", range=(0, 1))
+    assert report.headline.startswith(f"The mean column {name} of the model over")
+    assert "every loss lies in [0, 1], not only the losses seen here" in report.conditions
+    arrays = certified({f"heldout_losses_{name}": table[name], "heldout_ids": table["id"]})
+    assert arrays.headline == report.headline
+
+
 def test_words_name_the_column_and_the_map(tmp_path):
     path = write_csv(tmp_path / "t.csv", ("id", "f1"), [(k, 0.03) for k in range(60)])
     report = certified(path, metric="f1")

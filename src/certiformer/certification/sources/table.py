@@ -205,7 +205,12 @@ def _sliced_by_group(name: str) -> InputError:
 def _of_array(name: str, rows: Any, what: str, label: str, declared: Declaration) -> Outcome:
     low, high = declared.range or (0.0, 1.0)
     values = _checked_numbers(name, rows)
-    return Outcome(name=name, losses=values, kind="number", what=what, low=low, high=high, label=label)
+    return Outcome(name=name, losses=values, kind="number", what=_in_words(what), low=low, high=high, label=label)
+
+
+def _in_words(name: str) -> str:
+    """What a loss is called; a name that would be taken for words of ours is called a column."""
+    return f"column {name}" if name in RATES or name.startswith(("of ", "clipped ", "smoothed")) else name
 
 
 def _checked_numbers(name: str, rows: Any) -> Array:
@@ -655,7 +660,7 @@ class _Reading:
         else:
             if kind == "number" and high is not None and self.declared.clip is None:
                 self._inside(name, values, missing, low, high)
-            losses, what = values, f"column {name}" if name in RATES else name
+            losses, what = values, _in_words(name)
         what = "error rate" if kind == "rate" else what
         if missing.any():
             losses[missing] = high if self.declared.clip is None else self.declared.clip
