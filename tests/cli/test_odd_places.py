@@ -121,7 +121,7 @@ def look(frame, event, argument):
         open("reached", "w").close()
         time.sleep(60)
 sys.setprofile(look)
-from certiformer.cli import main
+from certiformer.__main__ import main
 main()
 """
     process = subprocess.Popen(
@@ -368,6 +368,33 @@ def test_too_little_memory_is_one_line(tmp_path):
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: the memory does not suffice")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_inside_a_callback_is_not_lost(ending):
+    """Python ignores what is raised in a callback of a weak reference: the command went on, and ended with 0."""
+    program = f"""
+import os, signal, sys, time, weakref
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import certiformer.cli as cli
+from certiformer.__main__ import main
+
+class Watched:
+    pass
+
+def work(*_):
+    gone = Watched()
+    kept = weakref.ref(gone, lambda _: (os.kill(os.getpid(), {int(ending)}), time.sleep(0.01)))
+    del gone
+    time.sleep(60)
+
+cli.application = lambda *_: work
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, env=environment()
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (128 + ending, False), done.stderr
 
 
 def test_an_interrupt_while_modules_are_imported_is_one_word():

@@ -131,6 +131,8 @@ def main() -> None:
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # typer ends with 1 then, the verdict of a gate
             _reader_has_gone()
+        if isinstance(end.__context__, KeyboardInterrupt):  # typer says nothing
+            _leave(130, "stopped")
         raise
     except OSError as error:
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
