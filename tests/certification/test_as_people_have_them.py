@@ -283,6 +283,12 @@ def test_names_of_numbers_are_declared():
             of(given, classes=("no", "yes"))
 
 
+def test_one_name_beside_one_number_is_asked_about(tmp_path):
+    (tmp_path / "x.csv").write_text("label,prediction\n" + "0,ham\n" * 5)
+    with pytest.raises(InputError, match="if 0 means ham, 1 the next"):
+        certiformer.certify(predictions=tmp_path / "x.csv")
+
+
 def test_answers_that_are_no_labels_make_guessing_no_harder():
     names = np.array(["a", "b"])[Y]
     strange = np.where(np.arange(N) < N // 2, names, [f"answer {k}" for k in range(N)])

@@ -136,7 +136,9 @@ def _refuse_names_beside_numbers(labels: set[Value], predictions: set[Value]) ->
     if all(re.fullmatch(r"LABEL_[0-9]+", name) for name in names):  # as pipelines of Hugging Face call class k
         names = [f"LABEL_{k}" for k in range(max(last, *(int(name[6:]) for name in names)) + 1)]
     named_all = len(names) == last + 1 <= MOST_NAMED
-    order, first, second = (",".join(names), *names[:2]) if named_all else ("NAME,NAME,...", "NAME", "the next")
+    order, first, second = (
+        (",".join(names), *[*names, "the next"][:2]) if named_all else ("NAME,NAME,...", "NAME", "the next")
+    )
     raise InputError(
         "labels, predictions", f"names {preview(names)} beside numbers", "one coding for both",
         f"Use names for both, or numbers for both; or, if 0 means {first}, 1 {second} and so on, say --classes "
