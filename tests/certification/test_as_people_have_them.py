@@ -807,7 +807,7 @@ def test_look_offers_no_command_that_is_refused(tmp_path):
 
 def test_a_clip_does_not_take_errors_with_a_sign():
     rows = {"residual": [-1.0, 1.0] * 60}
-    with pytest.raises(InputError, match=r"a clip cuts off above only. Of an error with a sign, give its size"):
+    with pytest.raises(InputError, match=r"A clip cuts off above only. Of an error with a sign, give its size"):
         of(rows, metric="residual", better="lower", clip=2.0)
 
 

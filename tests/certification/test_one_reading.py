@@ -120,6 +120,16 @@ def test_a_clipped_loss_may_lie_above_its_clip(tmp_path):
     ):
         assert said in report.conditions
         assert not any("every loss lies in" in one for one in report.conditions)
+    below = table(tmp_path / "c.csv", id=range(60), loss=losses - 1.0)
+    for verb in (
+        lambda: certiformer.certify(predictions=below, declaration=clip),
+        lambda: certiformer.gate(below, error=0.6, declaration=clip),
+        lambda: certiformer.gate(below, error=0.6, anytime=tmp_path / "other.json", declaration=clip),
+        lambda: certiformer.gate(below, against=first, margin=0.3, declaration=clip),
+        lambda: certiformer.compare(first, below, declaration=clip),
+    ):
+        with pytest.raises(InputError, match="A clip cuts off above only"):
+            verb()
 
 
 def test_groups_have_the_name_of_the_population(grouped):

@@ -127,6 +127,7 @@ class SurrogateLoss(LossEvidence):
     )
 
     excess: Array
+    merged_excess: int = 1
     k: int | None = None
     least: float | None = None
     what: str = "loss"
@@ -135,7 +136,8 @@ class SurrogateLoss(LossEvidence):
     outputs: str = "logits"
 
     def seen(self) -> str:
-        return f"{len(self.losses):,} labelled and {len(self.excess):,} unlabelled examples"
+        labelled, unlabelled = len(self.losses) * self.merged, len(self.excess) * self.merged_excess
+        return f"{labelled:,} labelled and {unlabelled:,} unlabelled examples"
 
     @property
     def quantity(self) -> str:
@@ -143,13 +145,16 @@ class SurrogateLoss(LossEvidence):
 
     @property
     def size(self) -> int:
-        return len(self.losses) + (self.k or 0)
+        return super().size + (self.k or 0)
 
     def terms(self, delta: float) -> dict[str, float]:
-        return {**super().terms(delta), "unlabelled examples": float(len(self.excess))}
+        return {**super().terms(delta), "unlabelled examples": float(len(self.excess) * self.merged_excess)}
 
     def record(self) -> dict[str, Any]:
-        return {**super().record(), "excess": described(self.excess)}
+        found = {**super().record(), "excess": described(self.excess)}
+        if self.merged_excess == 1:
+            del found["merged_excess"]
+        return found
 
     @classmethod
     def laws(cls) -> Mapping[str, Law]:

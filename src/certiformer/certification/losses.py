@@ -122,6 +122,12 @@ def clipped(outcome: Outcome, clip: float | None) -> Outcome:
     """The outcome cut off where it was declared, which its words say; right and wrong have no tail."""
     if clip is None or outcome.kind == "rate":
         return outcome
+    below = np.flatnonzero(outcome.losses < outcome.low)
+    if len(below):
+        fix = "A clip cuts off above only. Of an error with a sign, give its size; or say --range A B instead"
+        others = f"Example {below[0]} (and {len(below) - 1} others)"
+        expected = f"losses of at least {outcome.low:g}"
+        raise InputError(outcome.name, float(outcome.losses[below[0]]), expected, f"{others}: {fix}")
     losses, what = np.minimum(outcome.losses, clip), f"clipped {outcome.what}"
     return replace(outcome, losses=losses, high=clip, kind="number", what=what)
 
@@ -172,8 +178,6 @@ def records(asked: Asked, declared: Declaration, *, classes: int = 0) -> tuple[l
     if outside.any():
         row = int(np.flatnonzero(outside)[0])
         fix = "declare the range that the loss cannot leave (--range A B), or clip it, chosen beforehand (--clip C)"
-        if declared.clip is not None:
-            fix = "a clip cuts off above only. Of an error with a sign, give its size; or say --range A B instead"
         raise InputError(
             outcome.name, float(x[row]), f"losses in [{low:g}, {high:g}]",
             f"Example {row} (and {int(outside.sum()) - 1} others): {fix}",

@@ -96,6 +96,16 @@ def test_real_losses_of_an_untouched_model(outputs):
     assert headline.startswith("The mean Brier score of the target, as it is, over new examples is at most")
 
 
+def test_examples_of_a_large_pool_are_counted_one_by_one():
+    """Beyond 100,000 several losses are averaged into one, and were counted as one example."""
+    pool = RANDOM.standard_normal((100_002, 3)).astype(np.float32)
+    by = Surrogate(lambda batch: batch[:, 0], pool, PickToLearn(nearest_mean, most=30), loss="brier")
+    found = certify(train=(X, Y), by=[by])["surrogate.loss"]
+    assert len(found.evidence.excess) == 33_334
+    assert found.seen.endswith("and 100,002 unlabelled examples")
+    assert found.terms["unlabelled examples"] == 100_002
+
+
 def test_losses_that_nobody_knows():
     with pytest.raises(UnknownNameError, match="brier"):
         Surrogate(lambda batch: batch[:, 0], X, loss="brie")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from certiformer.certificates.surrogate_loss import SurrogateLoss
-from certiformer.certification.losses import MOST_UNITS, ORDER_SEED, SMOOTHING, averaged_blocks
+from certiformer.certification.losses import MOST_UNITS, ORDER_SEED, SMOOTHING, averaged_blocks, in_block
 from certiformer.lab.procedures._model import margins
 from certiformer.theory.core.errors import InputError, UnknownNameError
 
@@ -100,9 +100,13 @@ def loss_record(
         kept[np.asarray(picked, np.int64)] = False
     excess = np.max(kind.table(theirs) - kind.table(own), axis=1)
     low, high = kind.low(classes), kind.high(classes)
+    losses, merged = _ordered(np.clip(at_label[kept], low, high), whole=picked is not None)
+    apart, merged_excess = _ordered(np.clip(excess, 0.0, high - low))
     return SurrogateLoss(
-        losses=_ordered(np.clip(at_label[kept], low, high), whole=picked is not None),
-        excess=_ordered(np.clip(excess, 0.0, high - low)),
+        losses=losses,
+        merged=merged,
+        excess=apart,
+        merged_excess=merged_excess,
         low=low,
         high=high,
         k=None if picked is None else int(np.sum(~kept)),
@@ -114,7 +118,9 @@ def loss_record(
     )
 
 
-def _ordered(values: Array, *, whole: bool = False) -> Array:
-    """In a random order fixed beforehand: a file sorted by class is in no order to bet on."""
+def _ordered(values: Array, *, whole: bool = False) -> tuple[Array, int]:
+    """In a random order fixed beforehand, for a file sorted by class is in none to bet on; how many are averaged."""
     shuffled = np.random.default_rng(ORDER_SEED).permutation(values)
-    return averaged_blocks(shuffled) if len(shuffled) > MOST_UNITS and not whole else shuffled
+    if whole or len(shuffled) <= MOST_UNITS:
+        return shuffled, 1
+    return averaged_blocks(shuffled), in_block(len(shuffled))
