@@ -236,7 +236,8 @@ An interval that says 95 % should miss the truth in at most 5 of 100 cases, and 
 Here usual formulas and ours stand before the same populations, whose truth is known. **On the dangerous side** means:
 the true error is *above* the upper end, so that a model is thought better than it is. Bold: more than {half}, and not
 by chance. For example, {ERROR} at a {example} misses on the dangerous side in {100 * worst["dangerous"]:.1f} % of all
-cases: with no error seen its width is 0, and so is that of Student's t and of the bootstrap.
+cases: with no error seen its width is 0, and so is that of Student's t and of the bootstrap. Widths are of the
+part of an interval that lies between 0 and 1.
 
 This page is about formulas, by name and reference; no tool was run. It is written by `make claimed`.
 
