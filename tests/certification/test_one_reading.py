@@ -437,6 +437,8 @@ def test_tokens_that_labels_leave_out_are_not_wrong():
     ]
     assert {report.headline for report in found} == {found[0].headline}
     assert "mean fraction of wrong tokens" in found[0].headline
+    # Beside labels that are not shifted a weak language model looks like a weak tagger.
+    assert "those of a causal language model stand one further on" in found[0].not_checked[0]
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from certiformer.certification.sources.coding import decide
 from certiformer.theory.core.errors import InputError
 
 Array = npt.NDArray[Any]
+WRONG_TOKENS = "fraction of wrong tokens"
+"""What is certified where there is a label for every token."""
 
 
 def arrays_of(
@@ -57,7 +59,7 @@ def _meant(found: Answer, labels: Array, part: str, reading: Declaration) -> tup
     losses: Array | None = None
     what = ""
     if labels.ndim == 2 and (values.ndim == 3 or _padded(values, labels)):
-        losses, what = _wrong_tokens(values, labels), "fraction of wrong tokens"
+        losses, what = _wrong_tokens(values, labels), WRONG_TOKENS
     elif labels.ndim == 2 and labels.shape[1] > 1 and not (_simplex(values) and _one_hot(labels)):
         if values.dtype.kind == "f" and form != "labels" and _one_hot(labels) and np.any(values != np.round(values)):
             raise InputError(

@@ -523,6 +523,10 @@ def _units(
     found = repeats.look(ids, inputs, given, declared.repeats)
     facts |= found.facts
     not_checked = []
+    if any(one.what == answers.WRONG_TOKENS for one in outcomes):
+        not_checked.append(
+            "whether labels stand at the places of their answers: those of a causal language model stand one further on"
+        )
     if "overlap_with_training" in facts:
         not_checked.append("whether a held-out example was seen in training: no training inputs or ids were given")
     if ids is None and inputs is None:
