@@ -125,7 +125,7 @@ def test_models_compared_are_paid_for(run, files):
         (("bare.safetensors", "--data", "data.npz", "--config", "other.json"), "the tensors of"),
         (("--predictions", "preds.npz", "--delta", "0"), "delta: got 0.0, expected a number in (0, 1)"),
         (("--predictions", "preds.npz", "--delta", "1.0"), "delta"),
-        (("--predictions", "preds.npz", "--models", "0"), "at least 1"),
+        (("--predictions", "preds.npz", "--models", "0"), "from 1 to"),
         ((), "the demo is certiformer demo"),
     ],
 )

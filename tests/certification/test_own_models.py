@@ -124,7 +124,7 @@ def test_seen_examples_are_refused():
         ({"heldout": (np.full((20, 3, 2), np.nan), sample(20)[1])}, "finite numbers"),
         ({"heldout": (np.zeros((20, 3, 7), np.float32), sample(20)[1])}, "what the model takes"),
         ({"heldout": sample(20), "delta": 1.5}, "delta"),
-        ({"heldout": sample(20), "declaration": {"models": 0}}, "at least 1"),
+        ({"heldout": sample(20), "declaration": {"models": 0}}, "from 1 to"),
         ({}, "held-out examples"),
     ],
 )

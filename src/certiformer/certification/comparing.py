@@ -19,6 +19,7 @@ from certiformer.certification.sample import Sample
 from certiformer.certification.sources.repeats import as_text, components
 from certiformer.certification.sources.rows import whole
 from certiformer.certification.sources.table import Outcome
+from certiformer.certification.statements import capitalized
 from certiformer.certification.statements import confidence as sure
 from certiformer.evaluation import paired_limits, sign_test
 from certiformer.evaluation._given import failure_probability
@@ -115,8 +116,8 @@ class Comparisons(Reported, tuple[Comparison, ...]):
 
         def sentence(short: Callable[[str], str]) -> str:
             one = replace(first, a=short(first.a), b=short(first.b))
-            head = one.verdict if one.margin is not None else f"{one.a} against {one.b}: {one.verdict}"
-            words = f"{head}. Their difference in the {short(_measured(one))} is between"
+            head = one.verdict if one.margin is not None or low > 0 or high < 0 else capitalized(one.verdict)
+            words = f"{head}: the {short(_measured(one))} of {one.a} minus that of {one.b} is between"
             return f"{words} {_floor(low)} and {_ceiling(high)}, with confidence {confidence_text(joint)}."
 
         return Report(

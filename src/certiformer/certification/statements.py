@@ -201,7 +201,7 @@ def headline(row: Statement | None, delta: float) -> str:
     if row is None or row.value is None:
         return f"No certificate says anything about new examples at confidence {confidence}."
     if row.informative or row.bounds == "mean_loss":
-        return fitting(lambda short: f"{_capital(claim(row, short))}, with confidence {confidence}.")
+        return fitting(lambda short: f"{capitalized(claim(row, short))}, with confidence {confidence}.")
     limit = percent_up(row.value) if row.rate else f"{rounded_up(row.value):.4g}"
     return (
         f"Nothing here is guaranteed to be better than guessing: with confidence {confidence} the error rate is at "
@@ -238,7 +238,8 @@ def _value(row: Statement) -> float:
     return math.inf if row.value is None else row.value
 
 
-def _capital(text: str) -> str:
+def capitalized(text: str) -> str:
+    """As a sentence begins."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
