@@ -360,7 +360,7 @@ def test_several_models_divide_the_sign_test_and_the_confidence(run, tmp_path):
         lines = ["id,correct", *(f"{row.split(',')[0]},{row.split(',')[place]}" for row in rows)]
         (tmp_path / f"{name}.csv").write_text("\n".join(lines))
     undecided = " ".join(run("compare", "d.csv", "e.csv").out.split())
-    assert re.search(r"not decided.* About [\d,]+ new items would decide", undecided)
+    assert re.search(r"Not decided.* About [\d,]+ new items would decide", undecided)
 
 
 def test_compare_needs_the_same_items(run, tmp_path):
