@@ -58,7 +58,7 @@ def test_a_gate_names_the_mean_that_it_is_about(grouped):
         (one,) = certiformer.compare(first, second, declaration=declared)
         assert one.over == name
         report = certiformer.compare(first, second, declaration=declared)
-        assert f"error rate over {name} is between" in report.headline
+        assert f"error rate over {name} of a.csv minus that of b.csv is between" in report.headline
 
 
 def words(path, scale):
