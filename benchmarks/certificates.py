@@ -1,6 +1,6 @@
 """`python -m benchmarks.certificates [--seeds 0 1 2 3 4] [--majority]`: the demo's certificates, alone and shared.
 
-alone: at delta = 0.05 by itself. shared: at its share of delta in the demo's report. Beside them what the previous
+alone: at delta = 0.05 by itself. shared: at its part of delta in the demo's report. Beside them what the previous
 release reported and what was asked for. `--seeds` trains the compression certificate anew (a minute or two
 each); `--majority` certifies sparse majority as well, and writes reports with their predictors to `--out DIR`.
 """

@@ -1,7 +1,7 @@
 """The certificates that are useful at laptop size: one file each.
 
 A file holds the record of what was counted and what it means, the words for the reader (what is guaranteed, what is
-not), the weight of its share of delta, what its price is called, and the laws by which its coverage is simulated.
+not), the weight of its part of delta, what its price is called, and the laws by which its coverage is simulated.
 Certificates are found by walking this package: a new file is a new certificate, there is no central list.
 """
 

@@ -102,7 +102,7 @@ class CoverEvidence(Evidence):
             raise InputError("scales", self.scales, "at least one cell of the grid")
 
     def best(self, delta: float) -> Scale:
-        """The cell with the smallest limit at this share of delta."""
+        """The cell with the smallest limit at this part of delta."""
 
         def limit(scale: Scale) -> float:
             return binomial_upper(scale.errors, self.n, math.log(delta) - scale.nats - scale.paid)

@@ -123,7 +123,7 @@ class Evidence(ABC):
 
     @property
     def key(self) -> str:
-        """The name of this record's share of delta."""
+        """The name of this record's part of delta."""
         return f"{self.id} ({self.label})" if self.label else self.id
 
     def counts(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class GibbsBound(CertificateBound):
             assumed("the n examples are independent"),
         )
         if self.pairs is not None:
-            # Monte Carlo has its own share of delta.
+            # Monte Carlo has its own part of delta.
             share = MONTE_CARLO_SHARE * delta
             error = exact_upper(self.id, math.ceil(error * self.pairs - 1e-9), self.pairs, share)
             delta -= share
